@@ -1,0 +1,91 @@
+# The front door. Every target first installs what it needs and is missing, and says so.
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+CLANG_FORMAT ?= clang-format-14
+
+STAGES := rules release asan tsan
+SOURCES = $(shell find include src cli tests -name '*.h' -o -name '*.cc')
+# Under ThreadSanitizer: what runs threads, by the name of the test suite.
+THREADED := ^[^.]*(Pool|Reader|Solver|Train)
+
+# $(call configure,PRESET,MORE): quiet unless it fails.
+configure = mkdir -p build && { cmake --preset $(1) $(2) >build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }; }
+compile = cmake --build --preset $(1) --parallel $(JOBS)
+build_and_test = $(call configure,$(1),-DHINGE_TESTS=ON) && $(call compile,$(1)) && ctest --preset $(1) -j2
+
+.PHONY: help
+help:
+	@echo 'make build      the program, at build/hinge'
+	@echo 'make demo       generate data, train, prove and evaluate, in build/demo'
+	@echo 'make test       format, rules, all tests; again with address and thread sanitizers'
+	@echo 'make test-X     one stage of it: $(STAGES)'
+	@echo 'make clang      build and test with Clang'
+	@echo 'make format     format the sources'
+	@echo 'make install    into PREFIX=$(PREFIX), below DESTDIR if given'
+	@echo 'make clean      remove build/'
+
+# Tests are configured in by `make test` and never out again, so both can share a build folder.
+.PHONY: build
+build:
+	@sh tools/install_deps.sh build
+	@$(call configure,release,$(if $(wildcard build/release/build.ninja),,-DHINGE_TESTS=OFF))
+	@$(call compile,release) --target hinge-cli
+	@ln -sfn release/hinge build/hinge
+
+.PHONY: demo
+demo: build
+	@HINGE=build/hinge sh tools/demo.sh build/demo
+
+.PHONY: test
+test:
+	@took=; for stage in $(STAGES); do \
+	  echo "== $$stage"; \
+	  start=$$(date +%s); \
+	  $(MAKE) --no-print-directory test-$$stage || { echo "FAILED: $$stage"; exit 1; }; \
+	  took="$${took:+$$took, }$$stage $$(($$(date +%s) - start)) s"; \
+	done; \
+	echo "passed: $$took"
+
+.PHONY: test-deps
+test-deps:
+	@sh tools/install_deps.sh build test
+
+.PHONY: test-rules
+test-rules: test-deps
+	@python3 tools/check_includes.py --self-test
+	@python3 tools/check_includes.py
+	@mkdir -p build; $(CLANG_FORMAT) --dry-run -Werror $(SOURCES) 2>build/format.log || { \
+	  sed -n 's/: error: code should be.*/: not formatted/p; /not found/p' build/format.log; \
+	  echo 'run: make format'; exit 1; }
+
+.PHONY: test-release
+test-release: test-deps
+	@$(call build_and_test,release)
+	@ln -sfn release/hinge build/hinge
+
+.PHONY: test-asan
+test-asan: test-deps
+	@$(call build_and_test,asan)
+
+.PHONY: test-tsan
+test-tsan: test-deps
+	@$(call build_and_test,tsan) -R '$(THREADED)'
+	@TSAN_OPTIONS=halt_on_error=1 HINGE=build/tsan/hinge ROWS=3000 sh tools/demo.sh build/tsan/demo
+
+.PHONY: clang
+clang:
+	@sh tools/install_deps.sh build test clang
+	@$(call build_and_test,clang)
+
+.PHONY: format
+format: test-deps
+	@$(CLANG_FORMAT) -i $(SOURCES)
+
+.PHONY: install
+install: build
+	@DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)'
+
+.PHONY: clean
+clean:
+	rm -rf build

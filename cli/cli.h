@@ -1,0 +1,85 @@
+// What the commands share: how they are registered, read data, report trouble, and end.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "hinge/hinge.h"
+
+namespace hinge::cli {
+
+// What a command does once its arguments are parsed; returns the exit code.
+using Action = std::function<int()>;
+
+// One per command, each in its cmd_*.cc: adds the subcommand and sets `action` when it is chosen.
+void add_train(CLI::App& app, Action& action);
+void add_predict(CLI::App& app, Action& action);
+void add_evaluate(CLI::App& app, Action& action);
+void add_verify(CLI::App& app, Action& action);
+void add_generate(CLI::App& app, Action& action);
+void add_split(CLI::App& app, Action& action);
+void add_info(CLI::App& app, Action& action);
+void add_explain(CLI::App& app, Action& action);
+
+// Prints errors and warnings on stderr in the form asked for, and counts them.
+class Reporter {
+ public:
+  bool quiet = false;               // drops warnings and logs, never errors
+  std::string diagnostics = "text";  // or "json"
+
+  void add_to(CLI::App& command);  // --quiet, --diagnostics
+  void warn(const std::vector<Error>& warnings) const;
+  // Prints the error and `outcome` ("no model written"), returns the exit code.
+  int fail(const Error& error, const std::string& outcome = {}) const;
+  void log(const std::string& line) const;  // stderr, unless quiet
+};
+
+// A wrong use that only shows after parsing. Throw it from an action or a callback.
+struct UsageError {
+  Error error;
+};
+[[noreturn]] void usage(std::string message);
+
+// Options of all commands that read data.
+struct DataArguments {
+  std::string source;
+  ReadOptions read;
+
+  void add_to(CLI::App& command, bool precision);
+  Result<Dataset> load(const Reporter& reporter);
+};
+
+// Reads DATA the way a model wants it: numbered like its features, values as double. Warns of features
+// and labels the model does not know.
+Result<Dataset> load_for(const Model& model, DataArguments& data, bool labels, int threads,
+                         const Reporter& reporter);
+
+// SIGINT, SIGTERM and SIGXCPU set a flag once; the second one ends the program at once.
+void install_signal_handlers();
+const std::atomic<bool>& stop_flag();
+int signal_exit_code();  // 128 + the signal that was caught; 0 if none
+
+// Text on stdout, checked: a full disk behind a redirection is an error.
+Result<void> print(const std::string& text);
+
+// A line on the terminal that is rewritten in place; nothing when stderr is no terminal. Shown once
+// the work has taken two seconds.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool enabled);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  void show(const std::string& text);
+
+ private:
+  bool enabled_;
+  double started_;
+  double shown_ = 0;
+  bool visible_ = false;
+};
+
+}  // namespace hinge::cli

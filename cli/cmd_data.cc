@@ -1,0 +1,212 @@
+// The small commands about data: generate, split, info; and explain.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli.h"
+
+namespace hinge::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Info {
+  Reporter reporter;
+  DataArguments data;
+  bool json = false;
+
+  int run() { return looks_like_model(data.source) ? model() : dataset(); }
+
+ private:
+  int model();
+  int dataset();
+  int show(const Json& object) const;
+};
+
+// A JSON object as `name value` lines; nested objects indented.
+std::string as_text(const Json& object, const std::string& indent = "") {
+  std::string out;
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_object()) {
+      out += fmt::format("{}{}\n{}", indent, name, as_text(value, indent + "  "));
+    } else {
+      out += fmt::format("{}{:<{}} {}\n", indent, name, 18 - indent.size(),
+                         value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  return out;
+}
+
+int Info::show(const Json& object) const {
+  const Result<void> printed = print(json ? object.dump() + "\n" : as_text(object));
+  return printed.ok() ? 0 : reporter.fail(printed.error());
+}
+
+int Info::model() {
+  const Result<Model> model = load_model(data.source);
+  if (!model.ok()) return reporter.fail(model.error());
+  const Origin& o = model->origin;
+  const Certificate c = model->certificate();
+  std::vector<std::string> labels;
+  for (const std::int64_t label : model->labels) labels.push_back(std::to_string(label));
+  const bool witness = !model->problems.front().witness.empty();
+  return show({{"kind", "model"},
+               {"classes", labels},
+               {"features", model->features},
+               {"index_base", model->index_base},
+               {"bias", o.bias_feature == 0 ? Json("none") : Json(o.bias_feature)},
+               {"solver", o.solver},
+               {"status", to_string(o.status)},
+               {"cost", o.cost},
+               {"primal", c.primal},
+               {"dual", c.dual},
+               {"relative_gap", c.relative_gap},
+               {"witness", witness},
+               {"trained_on",
+                {{"rows", o.rows},
+                 {"nonzeros", o.nonzeros},
+                 {"precision", o.precision == Precision::f32 ? "f32" : "f64"},
+                 {"fingerprint", o.fingerprint}}}});
+}
+
+int Info::dataset() {
+  const auto start = std::chrono::steady_clock::now();
+  const Result<Dataset> rows = data.load(reporter);
+  if (!rows.ok()) return reporter.fail(rows.error());
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  Json labels = Json::object();
+  constexpr std::size_t kMostLabels = 1000;
+  for (std::size_t k = 0; k < std::min(kMostLabels, rows->classes().size()); ++k) {
+    labels[std::to_string(rows->classes()[k].label)] = rows->classes()[k].rows;
+  }
+  return show({{"kind", "dataset"},
+               {"rows", rows->rows()},
+               {"features", rows->features()},
+               {"nonzeros", rows->nonzeros()},
+               {"classes", rows->classes().size()},
+               {"labels", labels},
+               {"index_base", rows->index_base()},
+               {"seconds", {{"load", seconds}}}});
+}
+
+int explain(const std::string& id) {
+  const ErrorInfo* info = find_error(id);
+  if (info == nullptr) {
+    std::string near;
+    for (const ErrorInfo& other : error_catalogue()) {
+      if (other.id.find(id.substr(0, id.find('.'))) != std::string_view::npos) {
+        near += fmt::format(" {}", other.id);
+      }
+    }
+    usage(near.empty() ? fmt::format("there is no error id \"{}\"", escape(id))
+                       : fmt::format("there is no error id \"{}\"; there are:{}", escape(id), near));
+  }
+  const std::string code =
+      info->exit_code == 0 ? "a warning; the run goes on" : fmt::format("exit code {}", info->exit_code);
+  const Result<void> printed =
+      print(fmt::format("{} ({})\n{}\n{}\n", info->id, code, info->meaning, info->remedy));
+  return printed.ok() ? 0 : Reporter().fail(printed.error());
+}
+
+int list_errors() {
+  std::string text;
+  for (const ErrorInfo& info : error_catalogue()) {
+    text += fmt::format("{:<24} {:>3}  {}\n", info.id, info.exit_code, info.meaning);
+  }
+  const Result<void> printed = print(text);
+  return printed.ok() ? 0 : Reporter().fail(printed.error());
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Action& action) {
+  auto info = std::make_shared<Info>();
+  CLI::App* command = app.add_subcommand("info", "Say what a data set or a model is.");
+  command->add_option("FILE", info->data.source, "libsvm text, or a model")->required();
+  command->add_option("-n,--threads", info->data.read.threads, "0 = all cores (default 0)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 4096));
+  info->data.add_to(*command, true);
+  command->add_flag("--json", info->json, "print one JSON object on stdout");
+  info->reporter.add_to(*command);
+  command->footer("Example: hinge info news.svm");
+  command->callback([info, &action] { action = [info] { return info->run(); }; });
+}
+
+void add_generate(CLI::App& app, Action& action) {
+  struct Generate {
+    Reporter reporter;
+    std::string path;
+    GenerateOptions options;
+  };
+  auto generate = std::make_shared<Generate>();
+  CLI::App* command = app.add_subcommand("generate", "Write a synthetic data set of a known shape.");
+  command->add_option("OUT", generate->path, "where to write; - for standard output")->required();
+  command->add_option("--like", generate->options.like,
+                      "ccat, cov1, real-sim, news20 or dense (default ccat)")
+      ->type_name("NAME");
+  command->add_option("--rows", generate->options.rows, "default: as many as the set it is like")
+      ->type_name("N");
+  command->add_option("--features", generate->options.features, "default: likewise")->type_name("N");
+  command->add_option("--seed", generate->options.seed, "default 1")->type_name("N");
+  command->add_option("-n,--threads", generate->options.threads, "0 = all cores (default 0)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 4096));
+  generate->reporter.add_to(*command);
+  command->footer("Example: hinge generate ccat.svm --like ccat --rows 100000\n"
+                  "The same options give the same bytes on every machine.");
+  command->callback([generate, &action] {
+    action = [generate] {
+      generate->options.stop = &stop_flag();
+      const Result<void> done = generate_dataset(generate->path, generate->options);
+      return done.ok() ? 0 : generate->reporter.fail(done.error(), "no data written");
+    };
+  });
+}
+
+void add_split(CLI::App& app, Action& action) {
+  struct Split {
+    Reporter reporter;
+    std::string source, train, test;
+    SplitOptions options;
+  };
+  auto split = std::make_shared<Split>();
+  CLI::App* command =
+      app.add_subcommand("split", "Stratified random split of a data set into two files.");
+  command->add_option("DATA", split->source, "libsvm text: a file or a 'pattern*'")->required();
+  command->add_option("TRAIN", split->train, "where the larger part goes")->required();
+  command->add_option("TEST", split->test, "where the test part goes")->required();
+  command->add_option("--test", split->options.test,
+                      "share of every class for TEST (a number in (0, 1); default 0.1)")
+      ->type_name("S");
+  command->add_option("--seed", split->options.seed, "default 1")->type_name("N");
+  split->reporter.add_to(*command);
+  command->footer("Example: hinge split news.svm train.svm test.svm --test 0.2");
+  command->callback([split, &action] {
+    action = [split] {
+      split->options.stop = &stop_flag();
+      const Result<SplitCounts> counts =
+          split_dataset(split->source, split->train, split->test, split->options);
+      if (!counts.ok()) return split->reporter.fail(counts.error(), "nothing written");
+      split->reporter.log(fmt::format("{} rows to {}, {} to {}", counts->train, escape(split->train),
+                                      counts->test, escape(split->test)));
+      return 0;
+    };
+  });
+}
+
+void add_explain(CLI::App& app, Action& action) {
+  auto id = std::make_shared<std::string>();
+  CLI::App* command =
+      app.add_subcommand("explain", "What an error or warning id means and what to do.");
+  command->add_option("ID", *id, "the word in brackets at the end of a message; none: list all");
+  command->footer("Example: hinge explain data.value.nonfinite");
+  command->callback(
+      [id, &action] { action = [id] { return id->empty() ? list_errors() : explain(*id); }; });
+}
+
+}  // namespace hinge::cli

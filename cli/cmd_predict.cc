@@ -1,0 +1,135 @@
+#include <fmt/format.h>
+
+#include <iterator>
+#include <memory>
+
+#include "cli.h"
+
+namespace hinge::cli {
+namespace {
+
+struct Predict {
+  Reporter reporter;
+  DataArguments data;
+  std::string model_path;
+  std::string output = "-";
+  bool scores = false;
+  bool no_labels = false;
+  int threads = 0;
+
+  int run();
+  std::string format(const Model& model, const Predictions& predictions) const;
+};
+
+// Scores are printed so that reading them back gives the same double.
+std::string Predict::format(const Model& model, const Predictions& predictions) const {
+  const std::size_t problems = model.problems.size();
+  fmt::memory_buffer text;
+  auto out = std::back_inserter(text);
+  for (std::size_t i = 0; i < predictions.labels.size(); ++i) {
+    if (!predictions.rejected.empty() && predictions.rejected[i] != 0) {
+      fmt::format_to(out, "none");
+    } else {
+      fmt::format_to(out, "{}", predictions.labels[i]);
+    }
+    for (std::size_t k = 0; scores && k < problems; ++k) {
+      fmt::format_to(out, " {}", predictions.scores[i * problems + k]);
+    }
+    text.push_back('\n');
+  }
+  return fmt::to_string(text);
+}
+
+int Predict::run() {
+  if (same_file(output, data.source) || same_file(output, model_path)) {
+    Error error;
+    error.id = "usage.same-file";
+    error.message = fmt::format("{} is an input and would be overwritten", escape(output));
+    return reporter.fail(error);
+  }
+  Result<OutputFile> out = OutputFile::create(output);
+  if (!out.ok()) return reporter.fail(out.error(), "nothing predicted");
+  Result<Model> model = load_model(model_path);
+  if (!model.ok()) return reporter.fail(model.error(), "nothing predicted");
+  Result<Dataset> rows = load_for(*model, data, !no_labels, threads, reporter);
+  if (!rows.ok()) return reporter.fail(rows.error(), "nothing predicted");
+  Result<Predictions> predictions = predict(*model, *rows, threads);
+  if (!predictions.ok()) return reporter.fail(predictions.error());
+  if (Result<void> r = out->write(format(*model, *predictions)); !r.ok()) {
+    return reporter.fail(r.error());
+  }
+  if (Result<void> r = out->commit(); !r.ok()) return reporter.fail(r.error());
+  if (!no_labels) {
+    std::size_t right = 0;
+    for (std::size_t i = 0; i < rows->rows(); ++i) {
+      const bool rejected = !predictions->rejected.empty() && predictions->rejected[i] != 0;
+      right += !rejected && predictions->labels[i] == rows->labels()[i];
+    }
+    reporter.log(fmt::format("accuracy {:.4f} % ({} of {})",
+                             100 * static_cast<double>(right) / static_cast<double>(rows->rows()),
+                             right, rows->rows()));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<Dataset> load_for(const Model& model, DataArguments& data, bool labels, int threads,
+                         const Reporter& reporter) {
+  // The model says how its features are numbered; values are read as double.
+  if (data.read.index_base == IndexBase::automatic) {
+    data.read.index_base = model.index_base == 0 ? IndexBase::zero : IndexBase::one;
+  }
+  data.read.precision = Precision::f64;
+  data.read.labels = labels;
+  data.read.threads = threads;
+  Result<Dataset> rows = data.load(reporter);
+  if (!rows.ok()) return rows;
+  std::vector<Error> warnings;
+  const auto warn = [&](const char* id, std::string message) {
+    Error warning;
+    warning.id = id;
+    warning.severity = Severity::warning;
+    warning.message = std::move(message);
+    warnings.push_back(std::move(warning));
+  };
+  if (rows->features() > model.features) {
+    warn("data.index.unseen",
+         fmt::format("the data has features up to {}, the model knows {}; the rest is ignored",
+                     rows->features(), model.features));
+  }
+  std::string unseen;
+  std::uint64_t count = 0;
+  for (const LabelCount& c : rows->classes()) {
+    if (!labels || std::ranges::find(model.labels, c.label) != model.labels.end()) continue;
+    count += c.rows;
+    if (unseen.size() < 60) unseen += fmt::format(" {}", c.label);
+  }
+  if (count > 0) {
+    warn("data.label.unseen",
+         fmt::format("{} rows have labels the model does not know:{}", count, unseen));
+  }
+  reporter.warn(warnings);
+  return rows;
+}
+
+void add_predict(CLI::App& app, Action& action) {
+  auto predict = std::make_shared<Predict>();
+  CLI::App* command = app.add_subcommand("predict", "Print one label a row.");
+  command->add_option("DATA", predict->data.source, "libsvm text: a file, a 'pattern*', or -")
+      ->required();
+  command->add_option("MODEL", predict->model_path, "as written by train")->required();
+  command->add_option("OUT", predict->output, "where to write; default: standard output");
+  command->add_flag("--scores", predict->scores,
+                    "add the decision values: one, or one a class in ascending order of the labels");
+  command->add_flag("--no-labels", predict->no_labels, "rows of DATA have no label");
+  command->add_option("-n,--threads", predict->threads, "0 = all cores (default 0)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 4096));
+  predict->data.add_to(*command, false);
+  predict->reporter.add_to(*command);
+  command->footer("Example: hinge predict new.svm news.model labels.txt");
+  command->callback([predict, &action] { action = [predict] { return predict->run(); }; });
+}
+
+}  // namespace hinge::cli

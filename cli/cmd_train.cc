@@ -1,0 +1,231 @@
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli.h"
+
+namespace hinge::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Train {
+  Reporter reporter;
+  DataArguments data;
+  TrainOptions options;
+  std::string model_path;
+  std::string trace_path;
+  bool json = false;
+  bool require_converged = false;
+
+  int run();
+  Result<void> save(const TrainReport& report);
+  Json to_json(const Dataset& rows, const TrainReport& report) const;
+
+  double load_seconds = 0, save_seconds = 0, total_seconds = 0;
+  std::string trace;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::string default_model_path(const std::string& source) {
+  if (source == "-") usage("give MODEL: standard input has no name to derive one from");
+  const std::size_t slash = source.rfind('/');
+  return (slash == std::string::npos ? source : source.substr(slash + 1)) + ".model";
+}
+
+std::string trace_line(const Progress& p) {
+  return Json({{"seconds", p.seconds},
+               {"problem", p.problem},
+               {"iteration", p.iteration},
+               {"data_passes", p.data_passes},
+               {"primal", p.primal},
+               {"dual", p.dual},
+               {"relative_gap", p.relative_gap},
+               {"active_rows", p.active_rows},
+               {"planes", p.planes},
+               {"step", p.step}})
+             .dump() +
+         "\n";
+}
+
+// {"1", "-1"}: the label of each hyperplane first, so the positive one leads in a binary model.
+std::vector<std::string> class_names(const Model& model) {
+  std::vector<std::string> names;
+  for (const std::int64_t label : model.labels) names.push_back(std::to_string(label));
+  return names;
+}
+
+Json Train::to_json(const Dataset& rows, const TrainReport& report) const {
+  const Certificate all = report.model.certificate();
+  Json problems = Json::array();
+  for (std::size_t k = 0; k < report.model.problems.size(); ++k) {
+    const BinaryProblem& p = report.model.problems[k];
+    problems.push_back({{"class", std::to_string(p.label)},
+                        {"primal", p.certificate.primal},
+                        {"dual", p.certificate.dual},
+                        {"relative_gap", p.certificate.relative_gap},
+                        {"iterations", p.iterations},
+                        {"seconds", report.problem_seconds[k]}});
+  }
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const double cost = report.model.origin.cost;
+  return {{"status", to_string(report.status)},
+          {"solver", report.model.origin.solver},
+          {"rows", rows.rows()},
+          {"features", rows.features()},
+          {"nonzeros", rows.nonzeros()},
+          {"classes", class_names(report.model)},
+          {"cost", cost},
+          {"lambda", report.lambda},
+          {"primal", all.primal},
+          {"dual", all.dual},
+          {"relative_gap", all.relative_gap},
+          {"iterations", report.iterations},
+          {"data_passes", report.data_passes},
+          {"rows_touched", report.rows_touched},
+          {"seconds",
+           {{"load", load_seconds},
+            {"solve", report.solve_seconds},
+            {"certify", report.certify_seconds},
+            {"save", save_seconds},
+            {"total", total_seconds}}},
+          {"peak_memory_bytes", std::uint64_t{1024} * static_cast<std::uint64_t>(used.ru_maxrss)},
+          {"threads", report.threads},
+          {"model", escape(model_path)},
+          {"problems", problems}};
+}
+
+Result<void> Train::save(const TrainReport& report) {
+  if (!trace_path.empty()) {
+    Result<OutputFile> out = OutputFile::create(trace_path);
+    if (!out.ok()) return out.error();
+    if (Result<void> r = out->write(trace); !r.ok()) return r;
+    if (Result<void> r = out->commit(); !r.ok()) return r;
+  }
+  return save_model(report.model, model_path);
+}
+
+int Train::run() {
+  const auto start = std::chrono::steady_clock::now();
+  if (model_path.empty()) model_path = default_model_path(data.source);
+  const std::string outcome = fmt::format(
+      "no model written{}",
+      access(model_path.c_str(), F_OK) == 0 ? "; " + escape(model_path) + " unchanged" : "");
+  for (const std::string& output : {model_path, trace_path}) {
+    if (output.empty()) continue;
+    if (same_file(output, data.source) || same_file(output, data.read.weights_file)) {
+      Error error;
+      error.id = "usage.same-file";
+      error.message = fmt::format("{} is an input and would be overwritten", escape(output));
+      return reporter.fail(error, outcome);
+    }
+    if (Result<void> r = check_output(output); !r.ok()) return reporter.fail(r.error(), outcome);
+  }
+  data.read.threads = options.threads;
+  Result<Dataset> rows = data.load(reporter);
+  if (!rows.ok()) return reporter.fail(rows.error(), outcome);
+  load_seconds = seconds_since(start);
+
+  TrainControl control;
+  control.stop = &stop_flag();
+  Result<TrainReport> report = [&] {
+    ProgressLine line(!reporter.quiet);
+    control.observer = [&](const Progress& p) {
+      if (!trace_path.empty()) trace += trace_line(p);
+      line.show(fmt::format("training: {:.1f} s, {:.0f} passes, gap {:.2g}", p.seconds,
+                            p.data_passes, p.relative_gap));
+    };
+    return train(*rows, options, control);
+  }();
+  if (!report.ok()) return reporter.fail(report.error(), outcome);
+  reporter.warn(report->warnings);
+
+  const auto save_start = std::chrono::steady_clock::now();
+  if (Result<void> saved = save(*report); !saved.ok()) return reporter.fail(saved.error(), outcome);
+  save_seconds = seconds_since(save_start);
+  total_seconds = seconds_since(start);
+
+  const Certificate all = report->model.certificate();
+  if (json) {
+    if (Result<void> r = print(to_json(*rows, *report).dump() + "\n"); !r.ok()) {
+      return reporter.fail(r.error());
+    }
+  }
+  if (report->status == StopReason::interrupted) {
+    reporter.log(fmt::format("hinge: interrupted; {} holds the best model so far", escape(model_path)));
+  }
+  reporter.log(fmt::format(
+      "gap {:.2g} (primal {:.8g}, bound {:.8g}) after {:.2g} s: load {:.2g}, solve {:.2g}, check {:.2g}",
+      all.relative_gap, all.primal, all.dual, total_seconds, load_seconds, report->solve_seconds,
+      report->certify_seconds));
+  if (report->status == StopReason::interrupted) return signal_exit_code();
+  if (report->status == StopReason::limit && require_converged) return 3;
+  return 0;
+}
+
+// Options of the one table, so that the command line cannot differ from the library.
+void add_table_options(CLI::App& command, TrainOptions& options) {
+  for (const OptionInfo& info : train_option_table()) {
+    const std::string name(info.name);
+    const std::string flags =
+        (info.letter.empty() ? "" : fmt::format("-{},", info.letter)) + "--" + name;
+    std::string help(info.help);
+    if (!info.range.empty()) {
+      help += fmt::format(" ({}{})", info.range,
+                          info.fallback.empty() ? "" : fmt::format("; default {}", info.fallback));
+    }
+    const auto set = [&options, name](const std::string& text) {
+      if (Result<void> r = set_option(options, name, text); !r.ok()) throw UsageError{r.error()};
+    };
+    if (info.argument.empty()) {
+      command.add_flag_callback(flags, [set] { set(""); }, help);
+      continue;
+    }
+    CLI::Option* option = command.add_option_function<std::vector<std::string>>(
+        flags,
+        [set](const std::vector<std::string>& texts) {
+          for (const std::string& text : texts) set(text);
+        },
+        help);
+    option->type_name(std::string(info.argument));
+    option->expected(1);
+    if (name == "class-weight") option->expected(1, 1 << 20)->take_all()->allow_extra_args(false);
+  }
+  command.get_option("--cost")->excludes("--lambda");
+  command.get_option("--gap")->excludes("--tolerance");
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Action& action) {
+  auto train = std::make_shared<Train>();
+  CLI::App* command = app.add_subcommand(
+      "train", "Learn a linear SVM and prove how close it is to the optimum.");
+  command->add_option("DATA", train->data.source, "libsvm text: a file, a 'pattern*', or -")
+      ->required();
+  command->add_option("MODEL", train->model_path, "where to write; default: DATA's name + .model");
+  add_table_options(*command, train->options);
+  train->data.add_to(*command, true);
+  command->add_option("--weights", train->data.read.weights_file, "one cost factor a row, a line each")
+      ->type_name("FILE");
+  command->add_option("--trace", train->trace_path, "write one JSON line per progress record")
+      ->type_name("FILE");
+  command->add_flag("--require-converged", train->require_converged,
+                    "exit with 3 if the gap was not reached");
+  command->add_flag("--json", train->json, "print one JSON object on stdout");
+  train->reporter.add_to(*command);
+  command->footer(
+      "Example: hinge train news.svm news.model --cost 0.5 --gap 1e-4\n"
+      "Ctrl-C ends training early and keeps the best model so far, with its true gap.");
+  command->callback([train, &action] { action = [train] { return train->run(); }; });
+}
+
+}  // namespace hinge::cli

@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli.h"
+
+namespace hinge::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Verify {
+  Reporter reporter;
+  DataArguments data;
+  std::string model_path;
+  VerifyOptions options;
+  bool json = false;
+
+  int run();
+};
+
+// A bound that is not there is null, not a number.
+Json as_json(const Certificate& c) {
+  const bool bound = c.bound != "none";
+  return {{"primal", c.primal},
+          {"dual", bound ? Json(c.dual) : Json()},
+          {"relative_gap", bound ? Json(c.relative_gap) : Json()}};
+}
+
+std::string line(const char* name, const Certificate& c) {
+  if (c.bound == "none") return fmt::format("{:<11} primal {:.12g}, no bound\n", name, c.primal);
+  return fmt::format("{:<11} primal {:.12g}, bound {:.12g}, gap {:.3g}\n", name, c.primal, c.dual,
+                     c.relative_gap);
+}
+
+int Verify::run() {
+  Result<Model> model = load_model(model_path);
+  if (!model.ok()) return reporter.fail(model.error());
+  data.read.precision = model->origin.precision;
+  data.read.index_base = model->index_base == 0 ? IndexBase::zero : IndexBase::one;
+  data.read.threads = options.threads;
+  Result<Dataset> rows = data.load(reporter);
+  if (!rows.ok()) return reporter.fail(rows.error());
+  options.stop = &stop_flag();
+  Result<VerifyReport> report = verify(*model, *rows, options);
+  if (!report.ok()) return reporter.fail(report.error());
+
+  Json object = as_json(report->recomputed);
+  object["stored"] = as_json(report->stored);
+  object["agrees"] = report->agrees;
+  std::string text = line("recomputed", report->recomputed) + line("stored", report->stored);
+  text += report->agrees ? "the certificate agrees with the data\n" : "";
+  const Result<void> printed = print(json ? object.dump() + "\n" : text);
+  if (!printed.ok()) return reporter.fail(printed.error());
+  if (stop_flag().load()) return signal_exit_code();
+  if (report->agrees) return 0;
+  Error error;
+  error.id = "model.certificate";
+  error.file = model_path;
+  error.message = fmt::format("the model says primal {:.12g} and bound {:.12g}; the data says {:.12g} and {:.12g}",
+                              report->stored.primal, report->stored.dual,
+                              report->recomputed.primal, report->recomputed.dual);
+  error.help = "the model was altered after training, or written by a faulty program";
+  return reporter.fail(error);
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, Action& action) {
+  auto verify = std::make_shared<Verify>();
+  CLI::App* command = app.add_subcommand(
+      "verify", "Recompute primal, bound and gap from the data and compare with the model's.");
+  command->add_option("MODEL", verify->model_path, "as written by train")->required();
+  command->add_option("DATA", verify->data.source, "the data it was trained on, in the same order")
+      ->required();
+  command->add_option("--weights", verify->data.read.weights_file, "row weights, as in training")
+      ->type_name("FILE");
+  command->add_flag("--prove", verify->options.prove, "find a bound if the model carries none");
+  command
+      ->add_option("--gap", verify->options.gap,
+                   "with --prove: how tight the bound shall be (a number in (0, 1]; default 0.001)")
+      ->type_name("G")
+      ->check(CLI::Range(1e-15, 1.0));
+  command->add_option("-n,--threads", verify->options.threads, "0 = all cores (default 0)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 4096));
+  command->add_flag("--strict", verify->data.read.strict, "refuse rows whose indices do not ascend");
+  command->add_flag("--json", verify->json, "print one JSON object on stdout");
+  verify->reporter.add_to(*command);
+  command->footer(
+      "Example: hinge verify news.model news.svm\n"
+      "Ends with 80 if the certificate does not follow from the data.");
+  command->callback([verify, &action] { action = [verify] { return verify->run(); }; });
+}
+
+}  // namespace hinge::cli

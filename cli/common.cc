@@ -1,0 +1,146 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "cli.h"
+
+namespace hinge::cli {
+namespace {
+
+std::atomic<bool> g_stop{false};
+volatile sig_atomic_t g_signal = 0;
+
+void on_signal(int number) {
+  if (g_signal != 0) _exit(128 + number);
+  g_signal = number;
+  g_stop.store(true, std::memory_order_relaxed);
+}
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void to_stderr(const std::string& line) { fmt::print(stderr, "{}\n", line); }
+
+}  // namespace
+
+void install_signal_handlers() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  for (const int number : {SIGINT, SIGTERM, SIGXCPU}) sigaction(number, &action, nullptr);
+}
+
+const std::atomic<bool>& stop_flag() { return g_stop; }
+int signal_exit_code() { return g_signal == 0 ? 0 : 128 + static_cast<int>(g_signal); }
+
+void usage(std::string message) {
+  Error error;
+  error.id = "usage.option";
+  error.message = std::move(message);
+  throw UsageError{std::move(error)};
+}
+
+void Reporter::add_to(CLI::App& command) {
+  command.add_flag("-q,--quiet", quiet, "no log and no warnings; errors are always shown");
+  command.add_option("--diagnostics", diagnostics, "form of errors and warnings: text or json")
+      ->type_name("FORM")
+      ->check(CLI::IsMember({"text", "json"}));
+}
+
+void Reporter::warn(const std::vector<Error>& warnings) const {
+  if (quiet) return;
+  for (const Error& warning : warnings) {
+    to_stderr(diagnostics == "json" ? to_json(warning) : to_string(warning));
+  }
+}
+
+int Reporter::fail(const Error& error, const std::string& outcome) const {
+  const std::size_t count = 1 + error.more.size();
+  if (diagnostics == "json") {
+    to_stderr(to_json(error));
+    for (const Error& next : error.more) to_stderr(to_json(next));
+  } else {
+    to_stderr(to_string(error));
+    if (count >= 10) to_stderr("hinge: reading stopped after 10 errors; there may be more");
+    to_stderr(fmt::format("hinge: {} error{}{}{}", count, count == 1 ? "" : "s",
+                          outcome.empty() ? "" : "; ", outcome));
+  }
+  const int code = error.id == "run.interrupted" ? signal_exit_code() : 0;
+  return code != 0 ? code : exit_code(error);
+}
+
+void Reporter::log(const std::string& line) const {
+  if (!quiet) to_stderr(line);
+}
+
+void DataArguments::add_to(CLI::App& command, bool precision) {
+  command
+      .add_option_function<std::string>(
+          "--index-base",
+          [this](const std::string& text) {
+            read.index_base = text == "0"   ? IndexBase::zero
+                              : text == "1" ? IndexBase::one
+                                            : IndexBase::automatic;
+          },
+          "number of the first feature; auto: an index 0 anywhere means 0 (default auto)")
+      ->type_name("auto|0|1")
+      ->check(CLI::IsMember({"auto", "0", "1"}));
+  command.add_flag("--strict", read.strict, "refuse rows whose indices do not ascend");
+  if (!precision) return;
+  command
+      .add_option_function<std::string>(
+          "--precision",
+          [this](const std::string& text) {
+            read.precision = text == "f64" ? Precision::f64 : Precision::f32;
+          },
+          "how values are kept in memory; sums are always double (default f32)")
+      ->type_name("f32|f64")
+      ->check(CLI::IsMember({"f32", "f64"}));
+}
+
+Result<Dataset> DataArguments::load(const Reporter& reporter) {
+  ProgressLine line(!reporter.quiet);
+  read.stop = &stop_flag();
+  read.progress = [&](std::uint64_t bytes, std::uint64_t total) {
+    const double megabytes = static_cast<double>(bytes) / 1e6;
+    line.show(total == 0 ? fmt::format("reading: {:.0f} MB", megabytes)
+                         : fmt::format("reading: {:.0f} of {:.0f} MB", megabytes,
+                                       static_cast<double>(total) / 1e6));
+  };
+  std::vector<Error> warnings;
+  Result<Dataset> data = read_dataset(source, read, warnings);
+  reporter.warn(warnings);
+  return data;
+}
+
+Result<void> print(const std::string& text) {
+  Result<OutputFile> out = OutputFile::create("-");
+  if (!out.ok()) return out.error();
+  if (Result<void> written = out->write(text); !written.ok()) return written;
+  return out->commit();
+}
+
+ProgressLine::ProgressLine(bool enabled)
+    : enabled_(enabled && isatty(STDERR_FILENO) == 1), started_(now()) {}
+
+ProgressLine::~ProgressLine() {
+  if (visible_) fmt::print(stderr, "\r\x1b[K");
+}
+
+void ProgressLine::show(const std::string& text) {
+  if (!enabled_) return;
+  const double time = now();
+  if (time - started_ < 2 || time - shown_ < 0.2) return;
+  shown_ = time;
+  visible_ = true;
+  fmt::print(stderr, "\r\x1b[K{}", text);
+  static_cast<void>(std::fflush(stderr));
+}
+
+}  // namespace hinge::cli

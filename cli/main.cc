@@ -1,0 +1,108 @@
+// hinge COMMAND [OPTIONS] ARGS. Results go to stdout, everything else to stderr.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cstdio>
+
+#include "cli.h"
+
+namespace hinge::cli {
+namespace {
+
+constexpr const char* kIntroduction =
+    "hinge: linear support vector machines, with a proof of how good the answer is.\n\n"
+    "  hinge train data.svm data.model        learn\n"
+    "  hinge verify data.model data.svm       check the proof\n"
+    "  hinge predict new.svm data.model       use";
+
+// A closed descriptor 0, 1 or 2 would be reused by the next file opened, and messages end up in it.
+void open_standard_descriptors() {
+  for (int fd = 0; fd <= STDERR_FILENO; ++fd) {
+    if (fcntl(fd, F_GETFD) == -1) static_cast<void>(open("/dev/null", O_RDWR));
+  }
+}
+
+// LIBLINEAR writes class weights as -wLABEL FACTOR; we read them as --class-weight LABEL=FACTOR.
+std::vector<std::string> rewrite_class_weights(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  std::vector<std::string> out;
+  bool operands = false;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& a = arguments[i];
+    operands = operands || a == "--";
+    const bool weight = !operands && a.size() > 2 && a.starts_with("-w") && i + 1 < arguments.size() &&
+                        (std::isdigit(static_cast<unsigned char>(a[2])) != 0 || a[2] == '-' || a[2] == '+');
+    if (weight) {
+      out.push_back("--class-weight=" + a.substr(2) + "=" + arguments[++i]);
+    } else {
+      out.push_back(a);
+    }
+  }
+  return out;
+}
+
+std::string command_name(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? "hinge" : "hinge " + chosen.front()->get_name();
+}
+
+int report_usage(const CLI::App& app, const Error& error) {
+  const std::string name = command_name(app);
+  fmt::print(stderr, "{}: error: {} [{}]\ntry: {} --help\n", name, error.message, error.id, name);
+  return exit_code(error);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{kIntroduction, "hinge"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", fmt::format("hinge {}", version()));
+  app.get_formatter()->column_width(26);
+  app.footer("`hinge COMMAND --help` explains a command; `hinge explain ID` an error.");
+  Action action;
+  add_train(app, action);
+  add_predict(app, action);
+  add_evaluate(app, action);
+  add_verify(app, action);
+  add_generate(app, action);
+  add_split(app, action);
+  add_info(app, action);
+  add_explain(app, action);
+  try {
+    std::vector<std::string> arguments = rewrite_class_weights(argc, argv);
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes the last one first
+    app.parse(std::move(arguments));
+    return action();
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app.exit(asked);
+  } catch (const CLI::ParseError& problem) {
+    Error error;
+    error.id = dynamic_cast<const CLI::ValidationError*>(&problem) != nullptr ||
+                       dynamic_cast<const CLI::ConversionError*>(&problem) != nullptr
+                   ? "usage.value"
+                   : "usage.option";
+    error.message = escape(problem.what());
+    return report_usage(app, error);
+  } catch (const UsageError& problem) {
+    return report_usage(app, problem.error);
+  }
+}
+
+}  // namespace
+}  // namespace hinge::cli
+
+int main(int argc, char** argv) {
+  hinge::cli::open_standard_descriptors();
+  hinge::cli::install_signal_handlers();
+  try {
+    return hinge::cli::run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "hinge: error: memory ran out [memory.alloc]\n");
+    return 81;
+  } catch (const std::exception& problem) {
+    fmt::print(stderr, "hinge: error: internal error: {} [run.internal]\n", problem.what());
+    fmt::print(stderr, "hinge: help: this is a bug in hinge {}: please report it\n", hinge::version());
+    return 70;
+  }
+}

@@ -1,0 +1,52 @@
+// The one way hinge writes a file. A reader of `path` sees the old file or the whole new one, never a
+// part of it: bytes go to a temporary file in the same folder, which is synced and then renamed.
+// "-", pipes and devices cannot be renamed onto; they are written as streams with checked errors.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "hinge/result.h"
+
+namespace hinge {
+
+class OutputFile {
+ public:
+  OutputFile() = default;
+  ~OutputFile();  // without commit(): the temporary file is removed, the old file stays
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&& other) noexcept;
+
+  // Fails with io.create, io.permission or io.not-a-file.
+  static Result<OutputFile> create(const std::string& path);
+
+  // Appends; buffered. Fails with io.write; after a failure only destruction makes sense.
+  Result<void> write(std::string_view bytes);
+
+  // Flushes, syncs and renames. Nothing is visible under `path` before this succeeds.
+  Result<void> commit();
+
+  const std::string& path() const { return path_; }
+
+ private:
+  Result<void> flush();
+  void abandon() noexcept;
+
+  std::string path_;       // as the user named it
+  std::string target_;     // what is renamed onto (symbolic links followed)
+  std::string temporary_;  // empty for a stream
+  std::string buffer_;
+  std::uint64_t written_ = 0;
+  int fd_ = -1;
+};
+
+// Whether create(path) would succeed, without leaving anything behind. Lets a long run fail before
+// it starts rather than after hours of work.
+Result<void> check_output(const std::string& path);
+
+// Whether two paths name the same existing file.
+bool same_file(const std::string& a, const std::string& b);
+
+}  // namespace hinge

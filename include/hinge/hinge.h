@@ -1,0 +1,12 @@
+// All of hinge. Start with train.h.
+#pragma once
+
+#include "hinge/dataset.h"
+#include "hinge/files.h"
+#include "hinge/metrics.h"
+#include "hinge/model.h"
+#include "hinge/options.h"
+#include "hinge/result.h"
+#include "hinge/train.h"
+#include "hinge/verify.h"
+#include "hinge/version.h"

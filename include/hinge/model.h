@@ -1,0 +1,103 @@
+// A trained model: hyperplanes, the labels they stand for, and the proof of how good they are.
+//
+// Binary: one hyperplane; labels = {positive, negative}, positive being the larger label. Several
+// classes: one hyperplane a class (one against the rest), labels ascending. Score of class k on row x:
+// <w_k, x> + b_k. The largest score wins; in a binary model the sign decides (0 counts as positive).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hinge/dataset.h"
+#include "hinge/result.h"
+
+namespace hinge {
+
+// P(w) = 1/2|w|^2 + C sum_i c_i max(0, 1 - y_i <w,x_i>) and a lower bound D <= min P, both computed
+// from the data in double. relative_gap = (P - D)/P.
+struct Certificate {
+  double primal = 0;
+  double dual = 0;
+  double relative_gap = 1;
+  std::string bound;  // how D was obtained: "witness", "proved" (by verify), or "none"
+};
+
+// Feasible dual variables 0 <= alpha_i <= U_i in compact form: 2 bits a row (0: zero, 1: at U_i,
+// 2: in between) and the values in between, in row order.
+struct Witness {
+  std::vector<std::uint8_t> states;
+  std::vector<double> free;
+  bool empty() const { return states.empty(); }
+};
+
+enum class StopReason : std::uint8_t { converged, limit, interrupted };
+std::string_view to_string(StopReason reason);
+
+// One hyperplane against the rest.
+struct BinaryProblem {
+  std::int64_t label = 0;  // of the positive side
+  double bias = 0;
+  Certificate certificate;
+  Witness witness;
+  std::uint64_t iterations = 0;
+};
+
+struct ClassWeight {
+  std::int64_t label = 0;
+  double factor = 1;
+};
+
+// Where the model comes from: enough for `verify` to state the problem again.
+struct Origin {
+  std::string solver;                      // "auto:dual"
+  double cost = 1;                         // C
+  double gap = 0;                          // what was asked for
+  double bias_feature = 0;                 // value of the constant feature; 0 = no bias
+  std::vector<ClassWeight> class_weights;  // of the classes whose factor is not 1
+  bool row_weights = false;                // trained with one factor a row
+  std::uint64_t seed = 1;
+  std::uint64_t rows = 0;
+  std::uint64_t nonzeros = 0;
+  Precision precision = Precision::f32;  // the precision of the values the certificate speaks of
+  std::string fingerprint;               // of rows, labels and weights, in order
+  StopReason status = StopReason::converged;
+};
+
+struct Model {
+  std::vector<std::int64_t> labels;
+  std::vector<BinaryProblem> problems;  // one for two labels, else one a label
+  std::uint64_t features = 0;
+  int index_base = 1;
+  bool reject = false;          // several classes: a row without a positive score gets no class
+  std::vector<double> weights;  // problems.size() rows of `features`
+  Origin origin;
+
+  bool binary() const { return labels.size() == 2; }
+  std::span<const double> weights_of(std::size_t problem) const {
+    return std::span(weights).subspan(problem * features, features);
+  }
+  // Sums over the problems; relative_gap is the worst, bound "none" if any problem has none.
+  Certificate certificate() const;
+};
+
+struct Predictions {
+  std::vector<std::int64_t> labels;
+  std::vector<std::uint8_t> rejected;  // 1 where no class was chosen; empty unless model.reject
+  std::vector<double> scores;          // rows x problems, row by row
+};
+
+// Columns the model has never seen count as zero. Thread-safe; `threads` 0 = all cores.
+Result<Predictions> predict(const Model& model, const Dataset& data, int threads = 0);
+
+// The native format: a safetensors file (docs/formats.md), written atomically. The same model gives
+// the same bytes. Reading is strict: any damage is refused with a model.* id before memory is taken.
+Result<void> save_model(const Model& model, const std::string& path);
+Result<Model> load_model(const std::string& path);
+
+// Whether the file at `path` begins like one of our containers rather than like text.
+bool looks_like_model(const std::string& path);
+
+}  // namespace hinge

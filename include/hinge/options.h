@@ -1,0 +1,54 @@
+// What training can be asked for. One table declares every option: its names, range, default and
+// help. The command line, the docs and every language binding are made from it.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hinge/dataset.h"
+#include "hinge/model.h"
+#include "hinge/result.h"
+
+namespace hinge {
+
+enum class Solver : std::uint8_t { automatic, dual };
+enum class InstructionSet : std::uint8_t { automatic, scalar, avx2, avx512 };
+
+struct TrainOptions {
+  double cost = 1;    // C of 1/2|w|^2 + C sum c_i h_i; finite, > 0
+  double lambda = 0;  // > 0: cost = 1/(lambda sum c_i) instead of `cost`
+  double gap = 1e-3;  // stop when (primal - bound)/primal <= gap; in (0, 1]
+  Solver solver = Solver::automatic;
+  double bias = 0;  // value of a constant, regularised feature; 0 = none
+  std::vector<ClassWeight> class_weights;  // factor > 0 on the cost of a row of that class
+  bool balanced = false;                   // class factors rows/(classes * rows of the class)
+  bool reject = false;                     // several classes: keep "no class" in the model
+  bool witness = true;                     // keep the proof in the model
+  int threads = 0;                         // 0 = all cores; at most 4096; never changes the result
+  double time_limit = std::numeric_limits<double>::infinity();  // seconds of training; >= 0
+  std::uint64_t max_passes = 0;  // passes over the data; 0 = no limit
+  std::uint64_t seed = 1;
+  InstructionSet instruction_set = InstructionSet::automatic;  // never changes the result
+};
+
+struct OptionInfo {
+  std::string_view name;      // "cost": the long option without dashes
+  std::string_view letter;    // "c", or empty
+  std::string_view argument;  // placeholder ("C"); empty for a switch
+  std::string_view range;     // what is allowed, in words
+  std::string_view fallback;  // the default, as text
+  std::string_view help;      // one sentence
+};
+std::span<const OptionInfo> train_option_table();
+
+// Sets one option from text (a switch takes ""). Fails with usage.value or usage.option.
+Result<void> set_option(TrainOptions& options, std::string_view name, std::string_view text);
+
+// Whether the options make sense together. train() calls it too.
+Result<void> validate(const TrainOptions& options);
+
+}  // namespace hinge

@@ -1,0 +1,34 @@
+// Checks a model's certificate against the data, trusting neither the solver nor the model.
+//
+// P and D are recomputed in plain double code from the rows, the weights w and the witness alpha of the
+// model; the box 0 <= alpha_i <= C c_i and the fingerprint of the data are checked first.
+#pragma once
+
+#include <atomic>
+
+#include "hinge/dataset.h"
+#include "hinge/model.h"
+#include "hinge/result.h"
+
+namespace hinge {
+
+struct VerifyOptions {
+  bool prove = false;   // find a bound where the model has none, by dual descent
+  double gap = 1e-3;    // how tight the bound found by `prove` shall be, relative to the optimum
+  int threads = 0;
+  const std::atomic<bool>* stop = nullptr;  // polled while a bound is being found
+};
+
+struct VerifyReport {
+  Certificate recomputed;  // over all problems, as Model::certificate()
+  Certificate stored;
+  bool agrees = false;  // primal and bound equal the stored ones to 1e-9 relative
+};
+
+// Read `data` with the precision and index base of the model (origin.precision, index_base). Fails
+// with verify.data when it is not the data the model was trained on, model.content when the witness
+// does not fit. A certificate that does not agree is a result, not a failure.
+Result<VerifyReport> verify(const Model& model, const Dataset& data,
+                            const VerifyOptions& options = {});
+
+}  // namespace hinge

@@ -1,0 +1,85 @@
+// A growable array for bulk data: memory comes straight from the kernel in huge pages where it has
+// them, is not touched before it is written, and moves without being copied when it grows. That keeps
+// the peak memory of building an array near the array itself, where std::vector needs three times it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace hinge {
+
+namespace detail {
+// Returns memory of at least `bytes` (rounded up to pages), keeping the first `old_bytes` of `old`.
+// Throws std::bad_alloc.
+void* remap(void* old, std::size_t old_bytes, std::size_t bytes);
+void unmap(void* data, std::size_t bytes) noexcept;
+std::size_t page_round(std::size_t bytes);
+}  // namespace detail
+
+template <class T>
+class Buffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  Buffer() = default;
+  explicit Buffer(std::size_t size) { resize(size); }
+  ~Buffer() { detail::unmap(data_, bytes_); }
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  std::size_t size() const { return size_; }
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+  std::span<T> span() { return {data_, size_}; }
+  std::span<const T> span() const { return {data_, size_}; }
+
+  // New elements are zero bytes if the memory is fresh; otherwise unspecified.
+  void resize(std::size_t size) {
+    if (size > capacity()) reserve(size);
+    size_ = size;
+  }
+
+  void append(const T* items, std::size_t count) {
+    if (count == 0) return;
+    if (size_ + count > capacity()) reserve(std::max(size_ + count, capacity() + capacity() / 2));
+    std::memcpy(data_ + size_, items, count * sizeof(T));
+    size_ += count;
+  }
+
+  // Gives memory beyond size() back.
+  void shrink() {
+    const std::size_t bytes = detail::page_round(size_ * sizeof(T));
+    if (bytes < bytes_) remap(bytes);
+  }
+
+ private:
+  std::size_t capacity() const { return bytes_ / sizeof(T); }
+  void reserve(std::size_t count) { remap(detail::page_round(count * sizeof(T))); }
+  void remap(std::size_t bytes) {
+    data_ = static_cast<T*>(detail::remap(data_, bytes_, bytes));
+    bytes_ = bytes;
+  }
+  void swap(Buffer& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(size_, other.size_);
+  }
+
+  T* data_ = nullptr;
+  std::size_t bytes_ = 0;  // mapped
+  std::size_t size_ = 0;
+};
+
+}  // namespace hinge

@@ -1,0 +1,267 @@
+#include "base/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace hinge {
+namespace {
+
+constexpr int kUsage = 64, kData = 65, kNoInput = 66, kUnavailable = 69, kInternal = 70, kOs = 71,
+              kCantCreate = 73, kIo = 74, kPermission = 77, kCorrupt = 80, kMemory = 81,
+              kNumeric = 82, kSignal = 130;
+
+// Every id there is, sorted. `hinge explain ID` prints a row; the exit code of an error is its row's.
+constexpr auto kCatalogue = std::to_array<ErrorInfo>({
+    {"data.all-zero", 0, "No row has a feature that is not zero.",
+     "The model can only be a bias. Check that the right file was given."},
+    {"data.byte", kData, "A row holds a byte that cannot occur in libsvm text.",
+     "Remove the byte; often it is a no-break space or a typographic minus from a document."},
+    {"data.empty", kData, "The input has no rows.", "Check that the right file was given."},
+    {"data.encoding", kData, "The file is not plain text in an encoding hinge reads.",
+     "Convert it to plain ASCII or UTF-8 text; unpack it first if it is an archive."},
+    {"data.folds", kData, "Cross-validation needs every class in every training part.",
+     "Use fewer folds, or leave out the classes with fewer rows than folds."},
+    {"data.index", kData, "A feature index is not a whole number.",
+     "Write features as index:value with a decimal whole index, such as 7:0.25."},
+    {"data.index.duplicate", kData, "A row names the same feature twice.",
+     "Merge the two entries; hinge neither adds them up nor takes the last."},
+    {"data.index.negative", kData, "A feature index is negative.",
+     "Indices start at 1 (or at 0, see --index-base)."},
+    {"data.index.order", kData, "The indices of a row do not ascend and --strict was given.",
+     "Sort the row, or drop --strict to let hinge sort it."},
+    {"data.index.range", kData, "A feature index does not fit 64 bits.",
+     "Renumber the features."},
+    {"data.index.unsorted", 0, "Some rows were not sorted by index; hinge sorted them.",
+     "Nothing needs doing. --strict refuses such rows."},
+    {"data.index.unseen", 0, "The data has features the model was not trained on.",
+     "They were ignored. Check that training and test data were prepared alike."},
+    {"data.index.zero", kData, "Index 0 occurs in data that counts from 1.",
+     "Give --index-base 0 if the file counts from 0, for training and prediction alike."},
+    {"data.label", kData, "A row does not begin with a label.",
+     "Rows are `label index:value ...`. CSV must be converted; use --no-labels to predict rows "
+     "without labels."},
+    {"data.label.multi", kData, "A row has several labels.",
+     "hinge learns one label a row; train one model per label instead."},
+    {"data.label.nonfinite", kData, "A label is nan or infinite.", "Remove the row, or mend it."},
+    {"data.label.not-integer", kData, "A label is not a whole number.",
+     "hinge classifies; labels are whole numbers. Number your classes."},
+    {"data.label.range", kData, "A label does not fit a signed 64-bit integer.",
+     "Number your classes from 0."},
+    {"data.label.unseen", 0, "Some rows have a label the model was not trained on.",
+     "They count as errors. Check that training and test data have the same classes."},
+    {"data.line.cr-only", kData, "The file ends its lines with CR alone.",
+     "Convert it with: tr '\\r' '\\n' < old > new"},
+    {"data.matrix", kData, "Arrays given to the library are not a valid sparse matrix.",
+     "Offsets ascend from 0, columns ascend within a row and stay below the number of features, "
+     "values are finite."},
+    {"data.one-class", kData, "All rows have the same label.",
+     "A classifier needs rows of at least two classes."},
+    {"data.pair", kData, "A feature is not written as index:value.",
+     "Write every feature as index:value, separated by blanks."},
+    {"data.qid.ignored", 0, "Rows carry a qid, which only ranking uses; it was skipped.",
+     "Nothing needs doing."},
+    {"data.rare-class", 0, "A class has very few rows.",
+     "The model may never predict it; consider --class-weight."},
+    {"data.row.norm", kData, "The squared norm of a row overflows.", "Scale the data."},
+    {"data.value", kData, "A feature value is not a decimal number.",
+     "Write values such as 0.25 or 2.5e-3."},
+    {"data.value.f32-range", kData, "A value is too large for float32.",
+     "Scale the data, or keep values in double with --precision f64."},
+    {"data.value.missing", kData, "A feature has an index but no value.",
+     "Mend the row; if it is the last one, the file may have been cut off."},
+    {"data.value.nonfinite", kData, "A feature value is nan or infinite.",
+     "Remove the row, or mend it."},
+    {"data.value.overflow", kData, "A feature value is too large for a double.",
+     "Scale the data."},
+    {"data.value.underflow", 0, "Some values were too small to be kept exactly.",
+     "They were rounded to the nearest representable number, often 0. --precision f64 keeps more."},
+    {"data.weight", kData, "A row weight is not a finite number >= 0.",
+     "Write one factor a line, such as 1 or 0.5."},
+    {"data.weights.count", kData, "The number of row weights is not the number of rows.",
+     "Write one factor a row, in the order of the rows."},
+    {"data.weights.zero", kData, "All rows of a class have weight 0.",
+     "Give at least one row of every class a positive weight."},
+    {"io.changed", kIo, "A file changed while it was being read.", "Run again on a stable copy."},
+    {"io.create", kCantCreate, "An output file cannot be created.",
+     "Check that its folder exists and has room."},
+    {"io.not-a-file", kNoInput, "The path is a folder, socket or other thing without rows.",
+     "Give a regular file, or - for standard input."},
+    {"io.open", kNoInput, "An input file cannot be opened.", "Check the path."},
+    {"io.permission", kPermission, "Permission denied.", "Check the owner and mode of the file."},
+    {"io.read", kIo, "Reading failed.", "Check the disk, the network share, or the pipe's writer."},
+    {"io.write", kIo, "Writing failed; the old file, if any, is untouched.",
+     "Make room on the disk, or write elsewhere."},
+    {"limit.classes", kData, "The data has more classes than hinge trains.",
+     "Are these labels, or numbers to be predicted? hinge classifies."},
+    {"limit.line-bytes", kData, "A line is longer than allowed.",
+     "Is this the right file? The limit is 1 GiB a line."},
+    {"memory.alloc", kMemory, "Memory ran out.",
+     "Use a machine with more memory, or --precision f32."},
+    {"memory.model", kMemory, "The weight vector would not fit into memory.",
+     "Renumber the features, or hash them into fewer columns."},
+    {"model.certificate", kCorrupt, "The certificate of the model does not follow from the data.",
+     "The model was altered after training, or written by a faulty program. Train again."},
+    {"model.checksum", kCorrupt, "A checksum of the model file does not match.",
+     "The file was damaged. Restore it from a copy, or train again."},
+    {"model.content", kCorrupt, "The model file holds values that make no sense.",
+     "The file was not written by hinge. Train again."},
+    {"model.header", kCorrupt, "The header of the model file is not one hinge writes.",
+     "The file was damaged, or not written by hinge."},
+    {"model.magic", kCorrupt, "The file is not a hinge model.",
+     "Check the order of the arguments: predict DATA MODEL, verify MODEL DATA."},
+    {"model.trailing", kCorrupt, "The model file has bytes after its end.",
+     "The file was damaged. Restore it from a copy, or train again."},
+    {"model.truncated", kCorrupt, "The model file is cut off.",
+     "Copy it again; hinge never leaves a half-written model."},
+    {"model.version", kCorrupt, "The model was written by a newer hinge.", "Update hinge."},
+    {"run.internal", kInternal, "A bug in hinge.",
+     "Please report it with the command, the version and, if you can, the data."},
+    {"run.interrupted", kSignal, "The run was interrupted before it had a result.",
+     "Run again. Nothing was changed."},
+    {"solver.limit", 0, "A limit was reached before the gap asked for.",
+     "The model is the best found, with its true gap. Allow more time, or accept the gap."},
+    {"solver.nonfinite", kNumeric, "The objective is not finite.",
+     "Scale the data, or choose a smaller cost."},
+    {"solver.stalled", 0, "Rounding ended the progress before the gap asked for.",
+     "The model is as good as double precision gets. Ask for a larger gap."},
+    {"system.cpu", kUnavailable, "The CPU does not have the instruction set asked for.",
+     "Leave --cpu at auto."},
+    {"system.threads", kOs, "Threads could not be started.",
+     "The run went on with fewer threads; the result is the same."},
+    {"usage.class-weight", 0, "A class weight was given for a label that does not occur.",
+     "Check the label; the weight had no effect."},
+    {"usage.option", kUsage, "There is no such option, or it is used wrongly.",
+     "Add --help to the command to see its options."},
+    {"usage.same-file", kUsage, "An output would overwrite an input.", "Choose another name."},
+    {"usage.value", kUsage, "An option has a value outside its range.",
+     "Add --help to the command to see ranges and defaults."},
+    {"verify.data", kData, "This is not the data the model was trained on.",
+     "Give the training data in the same row order, with the same --weights."},
+    {"witness.dropped", 0, "The proof was too large to keep in the model.",
+     "`hinge verify --prove` finds a new one when needed."},
+});
+
+const char* severity_word(Severity severity) {
+  switch (severity) {
+    case Severity::error:
+      return "error";
+    case Severity::warning:
+      return "warning";
+    case Severity::note:
+      return "note";
+  }
+  return "error";
+}
+
+// The excerpt under its line number, with the bad bytes underlined; both are cut to fit a terminal.
+std::string show_excerpt(const Error& error) {
+  constexpr std::size_t kWidth = 60;
+  const std::size_t caret = std::min<std::size_t>(error.caret, error.excerpt.size());
+  const std::size_t from = caret > kWidth / 2 ? caret - kWidth / 2 : 0;
+  const std::string before = escape(std::string_view(error.excerpt).substr(from, caret - from));
+  const std::string rest =
+      escape(std::string_view(error.excerpt).substr(caret, kWidth - (caret - from)));
+  const std::size_t wrong =
+      escape(std::string_view(error.excerpt).substr(caret, error.caret_length)).size();
+  const std::string number = fmt::format("{:5}", error.line);
+  return fmt::format("\n{} | {}{}\n{:{}} | {:{}}^{:~<{}}", number, before, rest, "", number.size(),
+                     "", before.size(), "", std::min(wrong, rest.size()) > 1
+                                                ? std::min(wrong, rest.size()) - 1
+                                                : 0);
+}
+
+}  // namespace
+
+std::string escape(std::string_view bytes) {
+  std::string out;
+  for (const char c : bytes) {
+    if (c >= 0x20 && c < 0x7f) {
+      out += c;
+    } else {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    }
+  }
+  return out;
+}
+
+std::string to_string(const Error& error) {
+  std::string place = error.file.empty() ? "hinge" : escape(error.file);
+  std::string out = place;
+  if (error.line != 0) out += fmt::format(":{}:{}", error.line, error.column);
+  out += fmt::format(": {}: {} [{}]", severity_word(error.severity), error.message, error.id);
+  if (!error.excerpt.empty()) out += show_excerpt(error);
+  if (!error.help.empty()) out += fmt::format("\n{}: help: {}", place, error.help);
+  for (const Error& next : error.more) out += "\n" + to_string(next);
+  return out;
+}
+
+std::string to_json(const Error& error) {
+  const nlohmann::ordered_json json = {
+      {"severity", severity_word(error.severity)},
+      {"id", error.id},
+      {"file", escape(error.file)},
+      {"line", error.line},
+      {"column", error.column},
+      {"offset", error.offset},
+      {"message", error.message},
+      {"help", error.help},
+  };
+  return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+std::span<const ErrorInfo> error_catalogue() { return kCatalogue; }
+
+const ErrorInfo* find_error(std::string_view id) {
+  const auto found = std::ranges::find(kCatalogue, id, &ErrorInfo::id);
+  return found == kCatalogue.end() ? nullptr : &*found;
+}
+
+int exit_code(const Error& error) {
+  const ErrorInfo* info = find_error(error.id);
+  return info == nullptr ? kInternal : info->exit_code;
+}
+
+void fail(std::string id, std::string message, std::string help) {
+  fail_file(std::move(id), {}, std::move(message), std::move(help));
+}
+
+void fail_file(std::string id, std::string file, std::string message, std::string help) {
+  Error error;
+  error.id = std::move(id);
+  error.file = std::move(file);
+  error.message = std::move(message);
+  error.help = std::move(help);
+  throw Failure{std::move(error)};
+}
+
+void fail_errno(std::string id, const std::string& file, std::string_view doing, int errno_value) {
+  if (errno_value == EACCES || errno_value == EPERM) id = "io.permission";
+  fail(std::move(id), fmt::format("cannot {} {}: {}", doing, escape(file), errno_text(errno_value)));
+}
+
+std::string errno_text(int errno_value) {
+  std::array<char, 256> buffer{};
+  return strerror_r(errno_value, buffer.data(), buffer.size());  // the GNU form returns the text
+}
+
+Error out_of_memory_error() {
+  Error error;
+  error.id = "memory.alloc";
+  error.message = "memory ran out";
+  return error;
+}
+
+Error internal_error(std::string_view what) {
+  Error error;
+  error.id = "run.internal";
+  error.message = fmt::format("internal error: {}", what);
+  error.help = "this is a bug in hinge: please report it with the command and the version";
+  return error;
+}
+
+}  // namespace hinge

@@ -1,0 +1,176 @@
+// Implements hinge/files.h. Order of the steps that make a file appear whole or not at all:
+// open temp (O_EXCL) -> write -> fsync -> fchmod -> rename -> fsync folder.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "base/error.h"
+#include "hinge/files.h"
+
+namespace hinge {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Follows symbolic links, so that a model that is a link stays one.
+std::string resolve_links(const std::string& path) {
+  char resolved[PATH_MAX];
+  return realpath(path.c_str(), resolved) != nullptr ? std::string(resolved) : path;
+}
+
+mode_t current_umask() {
+  // There is no call that only reads the mask; /proc tells it without changing it for other threads.
+  if (FILE* status = std::fopen("/proc/self/status", "re")) {
+    char line[128];
+    unsigned mask = 022;
+    while (std::fgets(line, sizeof line, status) != nullptr) {
+      if (std::sscanf(line, "Umask: %o", &mask) == 1) break;
+    }
+    static_cast<void>(std::fclose(status));
+    return static_cast<mode_t>(mask);
+  }
+  return 022;
+}
+
+}  // namespace
+
+OutputFile::~OutputFile() { abandon(); }
+
+OutputFile::OutputFile(OutputFile&& other) noexcept { *this = std::move(other); }
+
+OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(target_, other.target_);
+  std::swap(temporary_, other.temporary_);
+  std::swap(buffer_, other.buffer_);
+  std::swap(written_, other.written_);
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+void OutputFile::abandon() noexcept {
+  if (fd_ > STDERR_FILENO) static_cast<void>(close(fd_));
+  fd_ = -1;
+  if (!temporary_.empty()) static_cast<void>(unlink(temporary_.c_str()));
+  temporary_.clear();
+}
+
+Result<OutputFile> OutputFile::create(const std::string& path) {
+  return guard([&] {
+    OutputFile out;
+    out.path_ = path;
+    struct stat info {};
+    if (path == "-") {
+      out.fd_ = STDOUT_FILENO;
+      return out;
+    }
+    if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+      if (S_ISDIR(info.st_mode)) {
+        fail("io.create", fmt::format("cannot write {}: it is a folder", escape(path)));
+      }
+      out.fd_ = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+      if (out.fd_ < 0) fail_errno("io.create", path, "write", errno);
+      return out;
+    }
+    out.target_ = resolve_links(path);
+    // An existing file that may not be written must not be replaced either.
+    if (access(out.target_.c_str(), F_OK) == 0 && access(out.target_.c_str(), W_OK) != 0) {
+      fail_errno("io.create", path, "write", errno);
+    }
+    for (int attempt = 0; attempt < 100 && out.fd_ < 0; ++attempt) {
+      const std::string name = fmt::format("{}.tmp.{}.{}", out.target_, getpid(), attempt);
+      out.fd_ = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+      if (out.fd_ >= 0) {
+        out.temporary_ = name;
+      } else if (errno != EEXIST) {
+        break;
+      }
+    }
+    if (out.fd_ < 0) fail_errno("io.create", path, "create", errno);
+    return out;
+  });
+}
+
+Result<void> OutputFile::write(std::string_view bytes) {
+  buffer_.append(bytes);
+  return buffer_.size() < kBufferBytes ? Result<void>() : flush();
+}
+
+Result<void> OutputFile::flush() {
+  return guard([&] {
+    std::string_view left = buffer_;
+    while (!left.empty()) {
+      const ssize_t count = ::write(fd_, left.data(), left.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) {
+        const int reason = count < 0 ? errno : ENOSPC;
+        fail("io.write", fmt::format("cannot write {}: {} (wrote {} bytes)", escape(path_),
+                                     errno_text(reason), written_));
+      }
+      written_ += static_cast<std::uint64_t>(count);
+      left.remove_prefix(static_cast<std::size_t>(count));
+    }
+    buffer_.clear();
+  });
+}
+
+Result<void> OutputFile::commit() {
+  return guard([&] {
+    take(flush());
+    const auto check = [&](int result, std::string_view doing) {
+      if (result != 0) {
+        const int reason = errno;
+        fail("io.write",
+             fmt::format("cannot {} {}: {}", doing, escape(path_), errno_text(reason)));
+      }
+    };
+    if (temporary_.empty()) {
+      if (fd_ > STDERR_FILENO) check(close(std::exchange(fd_, -1)), "write");
+      return;
+    }
+    check(fsync(fd_), "sync");
+    struct stat old {};
+    const mode_t mode = stat(target_.c_str(), &old) == 0
+                            ? old.st_mode & 07777
+                            : static_cast<mode_t>(0666) & ~current_umask();
+    check(fchmod(fd_, mode), "set the mode of");
+    check(close(std::exchange(fd_, -1)), "write");
+    check(rename(temporary_.c_str(), target_.c_str()), "rename onto");
+    temporary_.clear();
+    const int folder = open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0) {
+      // Some file systems cannot sync a folder (EINVAL); there the rename is as durable as it gets.
+      const int result = fsync(folder);
+      const int reason = errno;
+      static_cast<void>(close(folder));
+      errno = reason;
+      if (result != 0 && reason != EINVAL) check(result, "sync the folder of");
+    }
+  });
+}
+
+Result<void> check_output(const std::string& path) {
+  Result<OutputFile> probe = OutputFile::create(path);
+  return probe.ok() ? Result<void>() : Result<void>(probe.error());
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return a != "-" && std::filesystem::equivalent(a, b, ignored);
+}
+
+}  // namespace hinge

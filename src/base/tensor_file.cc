@@ -1,0 +1,326 @@
+// Map: names of types -> writer -> header parser (SAX, fixed schema) -> layout and checksum checks.
+#include "base/tensor_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "hinge/files.h"
+
+namespace hinge {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "arrays are stored little-endian");
+
+constexpr std::uint64_t kMaxHeader = std::uint64_t{16} << 20;
+constexpr std::string_view kBlank = "0000000000000000";
+constexpr std::string_view kHeaderSumKey = "\"checksum.header\":\"";
+
+struct TypeName {
+  DType dtype;
+  std::string_view name;
+  std::uint64_t width;
+};
+constexpr auto kTypes = std::to_array<TypeName>({{DType::u8, "U8", 1},
+                                                 {DType::u32, "U32", 4},
+                                                 {DType::i64, "I64", 8},
+                                                 {DType::u64, "U64", 8},
+                                                 {DType::f32, "F32", 4},
+                                                 {DType::f64, "F64", 8}});
+
+const TypeName& info(DType dtype) { return *std::ranges::find(kTypes, dtype, &TypeName::dtype); }
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// The header with the 16 digits of its own checksum as zeros, or empty if they are not there once.
+std::string blanked(std::string_view header) {
+  const std::size_t at = header.find(kHeaderSumKey);
+  if (at == std::string_view::npos || header.find(kHeaderSumKey, at + 1) != std::string_view::npos) {
+    return {};
+  }
+  const std::size_t digits = at + kHeaderSumKey.size();
+  if (digits + kBlank.size() > header.size()) return {};
+  std::string copy(header);
+  copy.replace(digits, kBlank.size(), kBlank);
+  return copy;
+}
+
+std::uint64_t checksum_text(std::string_view text) {
+  return checksum(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+}  // namespace
+
+void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Metadata metadata) {
+  std::ranges::sort(tensors, [](const Tensor& a, const Tensor& b) {
+    const std::uint64_t wa = info(a.dtype).width, wb = info(b.dtype).width;
+    return wa != wb ? wa > wb : a.name < b.name;
+  });
+  for (const Tensor& t : tensors) metadata["checksum." + t.name] = to_hex(checksum(t.bytes));
+  metadata["checksum.header"] = kBlank;
+
+  nlohmann::ordered_json json;
+  json["__metadata__"] = metadata;
+  std::uint64_t offset = 0;
+  for (const Tensor& t : tensors) {
+    json[t.name] = {{"dtype", info(t.dtype).name},
+                    {"shape", t.shape},
+                    {"data_offsets", {offset, offset + t.bytes.size()}}};
+    offset += t.bytes.size();
+  }
+  std::string header = json.dump();
+  header.append((8 - header.size() % 8) % 8, ' ');
+  const std::string sum = to_hex(checksum_text(header));
+  header.replace(header.find(kHeaderSumKey) + kHeaderSumKey.size(), kBlank.size(), sum);
+
+  OutputFile out = take(OutputFile::create(path));
+  const std::uint64_t length = header.size();
+  take(out.write({reinterpret_cast<const char*>(&length), sizeof length}));
+  take(out.write(header));
+  for (const Tensor& t : tensors) take(out.write(as_text(t.bytes)));
+  take(out.commit());
+}
+
+namespace {
+
+// Receives the header's JSON events and accepts exactly:
+// {"__metadata__":{string:string,...}, name:{"dtype":string,"shape":[n,...],"data_offsets":[n,n]},...}
+class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  struct Entry {
+    std::string name, dtype;
+    std::vector<std::uint64_t> shape, offsets;
+    std::set<std::string> fields;
+  };
+  Metadata metadata;
+  std::vector<Entry> entries;
+  std::string problem;
+
+  bool start_object(std::size_t) override {
+    ++depth_;
+    if (depth_ == 1) return true;
+    if (depth_ != 2) return refuse("an object where none belongs");
+    in_metadata_ = key_ == "__metadata__";
+    if (!in_metadata_) entries.push_back({.name = key_, .dtype = {}, .shape = {}, .offsets = {}, .fields = {}});
+    return true;
+  }
+  bool end_object() override {
+    if (depth_ == 2 && !in_metadata_ && entries.back().fields.size() != 3) {
+      return refuse("an array without dtype, shape or data_offsets");
+    }
+    --depth_;
+    return true;
+  }
+  bool key(std::string& name) override {
+    key_ = name;
+    if (depth_ == 1) {
+      return top_.insert(name).second || refuse("the same name twice");
+    }
+    if (in_metadata_) {
+      return !metadata.contains(name) || refuse("the same metadata key twice");
+    }
+    if (name != "dtype" && name != "shape" && name != "data_offsets") {
+      return refuse("an unknown field of an array");
+    }
+    return entries.back().fields.insert(name).second || refuse("the same field twice");
+  }
+  bool string(std::string& text) override {
+    if (depth_ != 2 || in_array_) return refuse("text where none belongs");
+    if (in_metadata_) {
+      metadata[key_] = text;
+      return true;
+    }
+    if (key_ != "dtype") return refuse("text where none belongs");
+    entries.back().dtype = text;
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    if (depth_ != 2 || in_metadata_ || in_array_ || key_ == "dtype") {
+      return refuse("a list where none belongs");
+    }
+    in_array_ = true;
+    return true;
+  }
+  bool end_array() override {
+    in_array_ = false;
+    return true;
+  }
+  bool number_unsigned(std::uint64_t value) override {
+    if (!in_array_) return refuse("a number where none belongs");
+    std::vector<std::uint64_t>& list =
+        key_ == "shape" ? entries.back().shape : entries.back().offsets;
+    if (list.size() == 4) return refuse("a list that is too long");
+    list.push_back(value);
+    return true;
+  }
+  bool number_integer(std::int64_t) override { return refuse("a negative number"); }
+  bool number_float(double, const std::string&) override { return refuse("a broken number"); }
+  bool binary(nlohmann::json::binary_t&) override { return refuse("binary data"); }
+  bool null() override { return refuse("null"); }
+  bool boolean(bool) override { return refuse("true or false"); }
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::detail::exception&) override {
+    if (problem.empty()) problem = fmt::format("broken JSON at byte {} of the header", position);
+    return false;
+  }
+
+ private:
+  bool refuse(std::string_view what) {
+    problem = fmt::format("the header holds {}", what);
+    return false;
+  }
+  int depth_ = 0;
+  bool in_metadata_ = false;
+  bool in_array_ = false;
+  std::string key_;
+  std::set<std::string> top_;
+};
+
+Buffer<std::byte> read_whole(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) fail_errno("io.open", path, "open", errno);
+  struct Closer {
+    int fd;
+    ~Closer() { static_cast<void>(close(fd)); }
+  } const closer{fd};
+  struct stat status {};
+  if (fstat(fd, &status) != 0) fail_errno("io.read", path, "read", errno);
+  if (!S_ISREG(status.st_mode)) {
+    fail("io.not-a-file", fmt::format("cannot read {}: not a regular file", escape(path)));
+  }
+  Buffer<std::byte> bytes(static_cast<std::size_t>(status.st_size));
+  std::size_t have = 0;
+  while (have < bytes.size()) {
+    const ssize_t count = ::read(fd, bytes.data() + have, bytes.size() - have);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail_errno("io.read", path, "read", errno);
+    if (count == 0) fail("io.changed", fmt::format("{} shrank while it was read", escape(path)));
+    have += static_cast<std::size_t>(count);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TensorFile TensorFile::read(const std::string& path, std::string_view kind) {
+  TensorFile file;
+  file.path_ = path;
+  file.kind_ = kind;
+  file.bytes_ = read_whole(path);
+  const std::size_t size = file.bytes_.size();
+  std::uint64_t length = 0;
+  if (size < sizeof length + 2) {
+    file.reject(size == 0 ? "truncated" : "magic", fmt::format("{} bytes are no hinge {}", size, kind));
+  }
+  std::memcpy(&length, file.bytes_.data(), sizeof length);
+  if (length > kMaxHeader || length % 8 != 0 || static_cast<char>(file.bytes_[8]) != '{') {
+    file.reject("magic", fmt::format("this is not a hinge {}", kind));
+  }
+  if (length > size - sizeof length) {
+    file.reject("truncated",
+                fmt::format("the header needs {} bytes, the file has {}", length + 8, size));
+  }
+  const std::string_view header =
+      as_text(file.bytes_.span()).substr(sizeof length, static_cast<std::size_t>(length));
+  const std::uint64_t data_bytes = size - sizeof length - length;
+  file.parse_header(header, data_bytes);
+  file.check_checksums(header, file.bytes_.data() + sizeof length + length);
+  return file;
+}
+
+void TensorFile::parse_header(std::string_view header, std::uint64_t data_bytes) {
+  HeaderReader reader;
+  if (!nlohmann::json::sax_parse(header, &reader)) reject("header", reader.problem);
+  metadata_ = std::move(reader.metadata);
+  std::uint64_t expected = 0;
+  for (HeaderReader::Entry& entry : reader.entries) {
+    const auto type = std::ranges::find(kTypes, entry.dtype, &TypeName::name);
+    const std::string name = escape(entry.name);
+    if (type == kTypes.end()) reject("header", fmt::format("array {} has an unknown type", name));
+    std::uint64_t bytes = type->width;
+    for (const std::uint64_t extent : entry.shape) {
+      if (__builtin_mul_overflow(bytes, extent, &bytes)) {
+        reject("header", fmt::format("the shape of array {} overflows", name));
+      }
+    }
+    if (entry.offsets.size() != 2 || entry.offsets[0] != expected ||
+        entry.offsets[1] < expected || entry.offsets[1] - expected != bytes) {
+      reject("header", fmt::format("array {} is not where it should be", name));
+    }
+    expected = entry.offsets[1];
+    if (entry.offsets[0] % type->width != 0) {
+      reject("header", fmt::format("array {} is not aligned", name));
+    }
+    tensors_.push_back({std::move(entry.name), type->dtype, std::move(entry.shape), {}});
+    extents_.push_back({entry.offsets[0], entry.offsets[1]});
+  }
+  if (expected > data_bytes) {
+    reject("truncated", fmt::format("expected {} bytes of arrays, found {}", expected, data_bytes));
+  }
+  if (expected < data_bytes) {
+    reject("trailing", fmt::format("{} bytes after the last array", data_bytes - expected));
+  }
+}
+
+void TensorFile::check_checksums(std::string_view header, const std::byte* data) {
+  const std::string blank = blanked(header);
+  if (blank.empty() || field("checksum.header") != to_hex(checksum_text(blank))) {
+    reject("checksum", "the checksum of the header does not match");
+  }
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    Tensor& t = tensors_[i];
+    t.bytes = {data + extents_[i].begin,
+               static_cast<std::size_t>(extents_[i].end - extents_[i].begin)};
+    if (field("checksum." + t.name) != to_hex(checksum(t.bytes))) {
+      reject("checksum", fmt::format("the checksum of array \"{}\" ({} bytes) does not match",
+                                     escape(t.name), t.bytes.size()));
+    }
+  }
+}
+
+const std::string& TensorFile::field(const std::string& key) const {
+  const auto found = metadata_.find(key);
+  if (found == metadata_.end()) {
+    reject("header", fmt::format("the field \"{}\" is missing", escape(key)));
+  }
+  return found->second;
+}
+
+bool TensorFile::has(std::string_view name) const {
+  return std::ranges::find(tensors_, name, &Tensor::name) != tensors_.end();
+}
+
+std::span<const std::uint64_t> TensorFile::shape(std::string_view name) const {
+  const auto found = std::ranges::find(tensors_, name, &Tensor::name);
+  if (found == tensors_.end()) reject("header", fmt::format("array \"{}\" is missing", name));
+  return found->shape;
+}
+
+std::span<const std::byte> TensorFile::find(std::string_view name, DType dtype,
+                                            std::span<const std::uint64_t> wanted) const {
+  const auto found = std::ranges::find(tensors_, name, &Tensor::name);
+  if (found == tensors_.end() || found->dtype != dtype ||
+      !std::ranges::equal(found->shape, wanted)) {
+    reject("header", fmt::format("array \"{}\" is missing or has another shape", name));
+  }
+  return found->bytes;
+}
+
+void TensorFile::reject(std::string_view problem, std::string message) const {
+  fail_file(fmt::format("{}.{}", kind_, problem), path_, std::move(message));
+}
+
+}  // namespace hinge

@@ -1,0 +1,86 @@
+// Our one container: safetensors. 8 bytes header length, a JSON header, then contiguous little-endian
+// arrays. Every array and the header carry an XXH3 checksum in the metadata. docs/formats.md has the
+// bytes. Writing is deterministic; reading is strict and refuses anything a hinge would not write.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/buffer.h"
+
+namespace hinge {
+
+enum class DType : std::uint8_t { u8, u32, i64, u64, f32, f64 };
+
+struct Tensor {
+  std::string name;
+  DType dtype = DType::u8;
+  std::vector<std::uint64_t> shape;
+  std::span<const std::byte> bytes;
+};
+
+template <class T>
+constexpr DType dtype_of() {
+  if constexpr (std::is_same_v<T, std::uint8_t>) return DType::u8;
+  if constexpr (std::is_same_v<T, std::uint32_t>) return DType::u32;
+  if constexpr (std::is_same_v<T, std::int64_t>) return DType::i64;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return DType::u64;
+  if constexpr (std::is_same_v<T, float>) return DType::f32;
+  if constexpr (std::is_same_v<T, double>) return DType::f64;
+}
+
+template <class T>
+Tensor tensor(std::string name, std::vector<std::uint64_t> shape, std::span<const T> values) {
+  return {std::move(name), dtype_of<T>(), std::move(shape), std::as_bytes(values)};
+}
+
+using Metadata = std::map<std::string, std::string>;
+
+// Tensors are laid out wide types first, then by name. Checksums are added to the metadata. Throws
+// Failure (io.*).
+void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Metadata metadata);
+
+class TensorFile {
+ public:
+  // `kind` ("model") starts the ids of its errors: model.truncated, model.checksum, ... Throws Failure.
+  static TensorFile read(const std::string& path, std::string_view kind);
+
+  const Metadata& metadata() const { return metadata_; }
+  const std::string& field(const std::string& key) const;  // fails with KIND.header if missing
+  bool has(std::string_view name) const;
+
+  // The array of that name; fails with KIND.header unless it has this type and shape.
+  template <class T>
+  std::span<const T> get(std::string_view name, std::span<const std::uint64_t> shape) const {
+    const std::span<const std::byte> bytes = find(name, dtype_of<T>(), shape);
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+  std::span<const std::uint64_t> shape(std::string_view name) const;
+
+  [[noreturn]] void reject(std::string_view problem, std::string message) const;
+
+ private:
+  void parse_header(std::string_view header, std::uint64_t data_bytes);
+  void check_checksums(std::string_view header, const std::byte* data);
+  std::span<const std::byte> find(std::string_view name, DType dtype,
+                                  std::span<const std::uint64_t> shape) const;
+
+  std::string path_;
+  std::string kind_;
+  Buffer<std::byte> bytes_;
+  Metadata metadata_;
+  std::vector<Tensor> tensors_;  // in file order
+  struct Extent {
+    std::uint64_t begin = 0, end = 0;
+  };
+  std::vector<Extent> extents_;
+};
+
+}  // namespace hinge

@@ -1,0 +1,120 @@
+#include "hinge/dataset.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "data/dataset_builder.h"
+#include "data/source.h"
+
+namespace hinge {
+namespace {
+
+[[noreturn]] void bad_matrix(const std::string& message) { fail("data.matrix", message); }
+
+void check_weights(std::span<const double> weights, std::uint64_t rows) {
+  if (weights.size() != rows) {
+    fail("data.weights.count", fmt::format("{} weights for {} rows", weights.size(), rows));
+  }
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (!(weights[i] >= 0) || !std::isfinite(weights[i])) {
+      fail("data.weight",
+           fmt::format("weight of row {} is {}; expected a finite number >= 0", i, weights[i]));
+    }
+  }
+}
+
+template <class Value>
+void check_matrix(const CsrView<Value>& m) {
+  if (m.features > std::uint64_t{0xffffffff}) bad_matrix("more than 2^32 - 1 features");
+  if (m.offsets == nullptr) bad_matrix("no offsets");
+  if (m.offsets[0] != 0) bad_matrix("offsets do not begin with 0");
+  for (std::uint64_t i = 0; i < m.rows; ++i) {
+    if (m.offsets[i + 1] < m.offsets[i]) bad_matrix(fmt::format("offset {} descends", i + 1));
+  }
+  for (std::uint64_t i = 0; i < m.rows; ++i) {
+    double squares = 0;
+    for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
+      if (m.columns[k] >= m.features ||
+          (k > m.offsets[i] && m.columns[k] <= m.columns[k - 1])) {
+        bad_matrix(fmt::format("row {}: column {} is out of range or out of order", i, m.columns[k]));
+      }
+      const auto value = static_cast<double>(m.values[k]);
+      squares += value * value;
+    }
+    if (!std::isfinite(squares)) bad_matrix(fmt::format("row {}: a value is not finite, or its square overflows", i));
+  }
+}
+
+}  // namespace
+
+std::vector<LabelCount> DatasetBuilder::count_classes(std::span<const std::int64_t> labels) {
+  std::unordered_map<std::int64_t, std::uint64_t> counts;
+  // Neighbouring rows often share a label: count runs, not rows.
+  for (std::size_t i = 0; i < labels.size();) {
+    std::size_t end = i + 1;
+    while (end < labels.size() && labels[end] == labels[i]) ++end;
+    counts[labels[i]] += end - i;
+    i = end;
+  }
+  std::vector<LabelCount> classes;
+  classes.reserve(counts.size());
+  for (const auto& [label, rows] : counts) classes.push_back({label, rows});
+  std::ranges::sort(classes, {}, &LabelCount::label);
+  return classes;
+}
+
+Result<Dataset> Dataset::wrap(View view, std::span<const std::int64_t> labels,
+                              std::span<const double> weights,
+                              std::shared_ptr<const void> owner) {
+  return guard([&] {
+    std::visit([](const auto& m) { check_matrix(m); }, view);
+    Dataset data;
+    data.view_ = view;
+    if (labels.size() != data.rows()) {
+      bad_matrix(fmt::format("{} labels for {} rows", labels.size(), data.rows()));
+    }
+    if (!weights.empty()) check_weights(weights, data.rows());
+    data.labels_ = labels;
+    data.weights_ = weights;
+    data.classes_ = DatasetBuilder::count_classes(labels);
+    data.index_base_ = 0;
+    data.owner_ = std::move(owner);
+    return data;
+  });
+}
+
+std::uint64_t Dataset::rows() const {
+  return visit([](const auto& m) { return m.rows; });
+}
+std::uint64_t Dataset::features() const {
+  return visit([](const auto& m) { return m.features; });
+}
+std::uint64_t Dataset::nonzeros() const {
+  return visit([](const auto& m) { return m.nonzeros(); });
+}
+
+Result<Dataset> Dataset::with_weights(std::vector<double> weights) const {
+  return guard([&] {
+    check_weights(weights, rows());
+    auto owned = std::make_shared<std::vector<double>>(std::move(weights));
+    Dataset data = *this;
+    data.weights_ = *owned;
+    data.weights_owner_ = std::move(owned);
+    return data;
+  });
+}
+
+Result<Dataset> read_dataset(const std::string& source, const ReadOptions& options,
+                             std::vector<Error>& warnings) {
+  return guard([&] {
+    Dataset data = read_text(expand_source(source), options, warnings);
+    if (options.weights_file.empty()) return data;
+    return take(data.with_weights(read_weights(options.weights_file)));
+  });
+}
+
+}  // namespace hinge

@@ -1,0 +1,374 @@
+// Reads libsvm text with several threads.
+//
+// One thread at a time takes the next chunk of whole lines from the input (Feeder), so files, pipes and
+// anything else that yields bytes in order are read the same way. Chunks are parsed in parallel
+// (text_row.h) into small batches that stay in the cache, and appended to the final arrays in their
+// order (Assembly). Nothing depends on the number of threads: not the arrays, not which errors are
+// reported, not their line numbers.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "data/dataset_builder.h"
+#include "data/source.h"
+#include "data/text_row.h"
+
+namespace hinge {
+namespace {
+
+constexpr std::size_t kChunkBytes = std::size_t{1} << 18;  // text and batch together fit a 1 MiB L2
+constexpr std::size_t kMaxErrors = 10;
+
+// Whole lines of one file. `text` holds `size` bytes, the last of them '\n', and kTextPadding more.
+struct Chunk {
+  std::vector<char> text;
+  std::size_t size = 0;
+  std::uint64_t sequence = 0;  // position among all chunks
+  std::size_t file = 0;
+  std::uint64_t offset = 0;   // of the first byte in its file
+  bool unterminated = false;  // the '\n' at the end was added
+};
+
+// What a file that is not text begins with.
+const char* recognise(std::string_view head) {
+  struct Magic {
+    std::string_view bytes;
+    const char* name;
+  };
+  using std::string_view_literals::operator""sv;
+  static constexpr Magic kMagics[] = {
+      {"\x1f\x8b"sv, "a gzip file"},       {"BZh"sv, "a bzip2 file"},
+      {"\xfd\x37zXZ\0"sv, "an xz file"},   {"\x28\xb5\x2f\xfd"sv, "a zstd file"},
+      {"PK\3\4"sv, "a zip archive"},       {"\x7f\x45LF"sv, "a program (ELF)"},
+      {"\xff\xd8\xff"sv, "a JPEG image"},  {"\x89PNG"sv, "a PNG image"},
+      {"PAR1"sv, "a parquet file"},        {"%PDF"sv, "a PDF document"},
+      {"\xff\xfe\0\0"sv, "UTF-32 text"},   {"\0\0\xfe\xff"sv, "UTF-32 text"},
+      {"\xff\xfe"sv, "UTF-16 text"},       {"\xfe\xff"sv, "UTF-16 text"},
+  };
+  for (const Magic& magic : kMagics) {
+    if (head.starts_with(magic.bytes)) return magic.name;
+  }
+  if (head.size() >= 4 && head[1] == '\0' && head[3] == '\0') return "UTF-16 text";
+  if (head.size() >= 4 && head[0] == '\0' && head[2] == '\0') return "UTF-16 text";
+  if (head.size() >= 9 && head[8] == '{' && head.substr(3, 5) == "\0\0\0\0\0"sv) {
+    return "a hinge model";
+  }
+  return nullptr;
+}
+
+// Hands out the input in chunks. Calls of next() must not overlap.
+class Feeder {
+ public:
+  Feeder(const std::vector<std::string>& paths, const ReadOptions& options)
+      : paths_(paths), options_(options) {
+    // Every file must open before the first is read. A pipe can be opened once only.
+    for (const std::string& path : paths) {
+      struct stat status {};
+      const bool pipe = stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+      if (path != "-" && !pipe) total_ += ByteSource(path).size();
+    }
+  }
+
+  bool next(Chunk& chunk) {
+    if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) {
+      fail("run.interrupted", "interrupted while reading");
+    }
+    while (file_ < paths_.size()) {
+      if (!source_) open_file();
+      if (fill(chunk)) {
+        chunk.sequence = sequence_++;
+        if (options_.progress) options_.progress(bytes_, total_);
+        return true;
+      }
+      source_.reset();
+      ++file_;
+    }
+    return false;
+  }
+
+ private:
+  void open_file() {
+    source_ = std::make_unique<ByteSource>(paths_[file_]);
+    tail_.clear();
+    offset_ = 0;
+    ended_ = false;
+  }
+
+  // The tail of the last chunk, then new bytes up to the last newline; more if there is none.
+  bool fill(Chunk& chunk) {
+    std::size_t size = tail_.size();
+    if (ended_ && size == 0) return false;
+    if (chunk.text.size() < kChunkBytes + kTextPadding) chunk.text.resize(kChunkBytes + kTextPadding);
+    if (chunk.text.size() < 2 * size + kTextPadding) chunk.text.resize(2 * size + kTextPadding);
+    std::memcpy(chunk.text.data(), tail_.data(), size);
+    tail_.clear();
+    std::size_t lines = 0;  // bytes of whole lines
+    while (!ended_ && lines == 0) {
+      if (size > options_.max_line_bytes) refuse_long_line();
+      const std::size_t room = chunk.text.size() - kTextPadding - size;
+      if (room == 0) {
+        chunk.text.resize(2 * chunk.text.size());
+        continue;
+      }
+      const std::size_t count = source_->read({chunk.text.data() + size, room});
+      if (offset_ == 0 && size == 0) check_head({chunk.text.data(), count});
+      bytes_ += count;
+      ended_ = count < room;
+      const void* newline = memrchr(chunk.text.data() + size, '\n', count);
+      size += count;
+      if (newline != nullptr) {
+        lines = static_cast<std::size_t>(static_cast<const char*>(newline) - chunk.text.data()) + 1;
+      }
+    }
+    if (size == 0) return false;
+    chunk.unterminated = false;
+    if (ended_) {
+      if (chunk.text[size - 1] != '\n') {
+        chunk.unterminated = true;
+        chunk.text[size++] = '\n';
+      }
+      lines = size;
+    } else {
+      tail_.assign(chunk.text.data() + lines, size - lines);
+    }
+    // What follows the last newline is looked at but never used; it must be the same every time.
+    std::memset(chunk.text.data() + lines, '\n', kTextPadding - (lines == size && chunk.unterminated));
+    chunk.size = lines;
+    chunk.file = file_;
+    chunk.offset = offset_;
+    offset_ += lines - chunk.unterminated;
+    return true;
+  }
+
+  void check_head(std::string_view head) const {
+    if (const char* name = recognise(head)) {
+      fail_file("data.encoding", source_->name(), fmt::format("not libsvm text: looks like {}", name),
+                "give plain text; an xz file, say, can be read with: xz -dc FILE | hinge ... -");
+    }
+  }
+
+  [[noreturn]] void refuse_long_line() const {
+    fail_file("limit.line-bytes", source_->name(),
+              fmt::format("a line is longer than {} bytes", options_.max_line_bytes),
+              "is this the right file?");
+  }
+
+  const std::vector<std::string>& paths_;
+  const ReadOptions& options_;
+  std::size_t file_ = 0;
+  std::unique_ptr<ByteSource> source_;
+  std::string tail_;  // begun line, not yet handed out
+  bool ended_ = false;
+  std::uint64_t offset_ = 0;  // in the file, of the next chunk
+  std::uint64_t sequence_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t total_ = 0;
+};
+
+template <class Value>
+void parse_chunk(const Chunk& chunk, const RowRules& rules, RowBatch<Value>& batch) {
+  batch.reset(chunk.size);
+  const char* p = chunk.text.data();
+  const char* const end = p + chunk.size;
+  if (chunk.offset == 0 && std::string_view(p, chunk.size).starts_with("\xef\xbb\xbf")) p += 3;
+  while (p < end) {
+    ++batch.lines;
+    if (const char* next = parse_fast(p, rules, batch)) {
+      p = next;
+      continue;
+    }
+    const char* newline =
+        static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
+    const std::size_t errors = batch.errors.size();
+    parse_careful(p, newline, chunk.unterminated && newline + 1 == end, rules, batch);
+    if (batch.errors.size() > errors) {
+      batch.errors.back().offset += chunk.offset + static_cast<std::uint64_t>(p - chunk.text.data());
+      if (batch.errors.size() == kMaxErrors) return;
+    }
+    p = newline + 1;
+  }
+}
+
+// Receives batches in the order of their chunks and makes the final arrays.
+template <class Value>
+class Assembly {
+ public:
+  explicit Assembly(const std::vector<std::string>& paths) : paths_(paths) {
+    constexpr std::uint64_t kZero = 0;
+    arrays_.offsets.append(&kZero, 1);
+  }
+
+  void append(const Chunk& chunk, RowBatch<Value>& batch) {
+    if (chunk.file != file_) {
+      file_ = chunk.file;
+      lines_ = 0;
+    }
+    for (Error& error : batch.errors) {
+      if (errors_.size() == kMaxErrors) break;
+      error.file = name();
+      error.line += lines_;
+      errors_.push_back(std::move(error));
+    }
+    merge(index_zero_, batch.index_zero);
+    merge(unsorted_, batch.unsorted);
+    merge(underflow_, batch.underflow);
+    merge(qid_, batch.qid);
+    lines_ += batch.lines;
+    all_lines_ += batch.lines;
+    if (!errors_.empty()) return;  // nothing will be made of the rows
+
+    const std::uint64_t before = arrays_.columns.size();
+    for (std::uint64_t& end : batch.ends) end += before;
+    arrays_.offsets.append(batch.ends.data(), batch.ends.size());
+    arrays_.columns.append(batch.columns.data(), batch.nonzeros);
+    arrays_.values.append(batch.values.data(), batch.nonzeros);
+    arrays_.labels.append(batch.labels.data(), batch.labels.size());
+    max_index_ = std::max(max_index_, batch.max_index);
+  }
+
+  bool full() const { return errors_.size() == kMaxErrors; }
+
+  Dataset finish(const RowRules& rules, Pool& pool, std::vector<Error>& warnings) {
+    if (!errors_.empty()) {
+      Error first = std::move(errors_.front());
+      first.more.assign(std::make_move_iterator(errors_.begin() + 1),
+                        std::make_move_iterator(errors_.end()));
+      throw Failure{std::move(first)};
+    }
+    if (arrays_.labels.size() == 0) {
+      fail_file("data.empty", paths_.size() == 1 ? name() : std::string{},
+                all_lines_ == 0 ? "no rows" : fmt::format("0 rows in {} lines", all_lines_));
+    }
+    std::uint32_t base = rules.base;
+    if (base == 1 && index_zero_.count > 0) {
+      base = 0;
+      const std::size_t count = arrays_.columns.size();
+      const std::size_t step = std::size_t{1} << 20;
+      pool.run((count + step - 1) / step, [&](std::size_t block) {
+        const std::size_t end = std::min(count, (block + 1) * step);
+        for (std::size_t k = block * step; k < end; ++k) ++arrays_.columns[k];
+      });
+    }
+    warn(warnings, "data.index.unsorted", unsorted_, "rows were not sorted by index; sorted");
+    warn(warnings, "data.value.underflow", underflow_, "values were too small to be kept exactly");
+    warn(warnings, "data.qid.ignored", qid_, "rows carry a qid; ignored");
+    const bool empty = arrays_.columns.size() == 0;
+    arrays_.offsets.shrink();
+    arrays_.columns.shrink();
+    arrays_.values.shrink();
+    arrays_.labels.shrink();
+    return DatasetBuilder::build(std::move(arrays_),
+                                 empty ? 0 : std::uint64_t{max_index_} + 1 - base,
+                                 static_cast<int>(base));
+  }
+
+ private:
+  struct Place {
+    std::uint64_t count = 0;
+    std::string file;
+    std::uint64_t line = 0, column = 0;
+  };
+
+  std::string name() const { return paths_[file_] == "-" ? "<stdin>" : paths_[file_]; }
+
+  void merge(Place& place, const Oddity& found) {
+    if (found.count == 0) return;
+    if (place.count == 0) place = {0, name(), lines_ + found.line, found.column};
+    place.count += found.count;
+  }
+
+  static void warn(std::vector<Error>& warnings, const char* id, const Place& place,
+                   std::string_view what) {
+    if (place.count == 0) return;
+    Error warning;
+    warning.id = id;
+    warning.severity = Severity::warning;
+    warning.message = fmt::format("{} {} (first: {}:{}:{})", place.count, what, escape(place.file),
+                                  place.line, place.column);
+    warnings.push_back(std::move(warning));
+  }
+
+  const std::vector<std::string>& paths_;
+  DatasetArrays<Value> arrays_;
+  std::vector<Error> errors_;
+  Place index_zero_, unsorted_, underflow_, qid_;
+  std::size_t file_ = 0;
+  std::uint64_t lines_ = 0;  // of the present file
+  std::uint64_t all_lines_ = 0;
+  std::uint32_t max_index_ = 0;
+};
+
+// Lets workers take chunks and append batches, the latter strictly in order.
+template <class Value>
+class TextReader {
+ public:
+  TextReader(const std::vector<std::string>& paths, const ReadOptions& options)
+      : feeder_(paths, options), assembly_(paths) {
+    rules_.labels = options.labels;
+    rules_.strict = options.strict;
+    rules_.base = options.index_base == IndexBase::zero ? 0 : 1;
+    rules_.base_is_fixed = options.index_base != IndexBase::automatic;
+  }
+
+  Dataset read(Pool& pool, std::vector<Error>& warnings) {
+    pool.run(static_cast<std::size_t>(pool.threads()), [&](std::size_t) {
+      try {
+        work();
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        over_ = true;
+        turn_.notify_all();
+        throw;
+      }
+    });
+    return assembly_.finish(rules_, pool, warnings);
+  }
+
+ private:
+  void work() {
+    Chunk chunk;
+    RowBatch<Value> batch;
+    while (true) {
+      {
+        const std::lock_guard lock(feeder_mutex_);
+        if (!feeder_.next(chunk)) return;
+      }
+      parse_chunk(chunk, rules_, batch);
+      std::unique_lock lock(mutex_);
+      turn_.wait(lock, [&] { return over_ || appended_ == chunk.sequence; });
+      if (over_) return;
+      assembly_.append(chunk, batch);
+      ++appended_;
+      over_ = assembly_.full();
+      turn_.notify_all();
+    }
+  }
+
+  RowRules rules_;
+  std::mutex feeder_mutex_;
+  Feeder feeder_;
+  std::mutex mutex_;  // guards the rest
+  std::condition_variable turn_;
+  Assembly<Value> assembly_;
+  std::uint64_t appended_ = 0;
+  bool over_ = false;
+};
+
+}  // namespace
+
+Dataset read_text(const std::vector<std::string>& paths, const ReadOptions& options,
+                  std::vector<Error>& warnings) {
+  Pool pool(options.threads);
+  return options.precision == Precision::f32
+             ? TextReader<float>(paths, options).read(pool, warnings)
+             : TextReader<double>(paths, options).read(pool, warnings);
+}
+
+}  // namespace hinge

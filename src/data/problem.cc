@@ -1,0 +1,71 @@
+#include "data/problem.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/checksum.h"
+#include "base/parallel.h"
+
+namespace hinge {
+
+std::vector<double> row_costs(const Dataset& data, std::span<const ClassWeight> class_weights) {
+  std::vector<double> costs(data.weights().begin(), data.weights().end());
+  if (class_weights.empty()) return costs;
+  std::vector<ClassWeight> sorted(class_weights.begin(), class_weights.end());
+  std::ranges::sort(sorted, {}, &ClassWeight::label);
+  if (costs.empty()) costs.assign(data.rows(), 1.0);
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const auto found = std::ranges::lower_bound(sorted, data.labels()[i], {}, &ClassWeight::label);
+    if (found != sorted.end() && found->label == data.labels()[i]) costs[i] *= found->factor;
+  }
+  return costs;
+}
+
+std::vector<std::int8_t> signs(const Dataset& data, std::int64_t positive) {
+  std::vector<std::int8_t> y(data.rows());
+  std::ranges::transform(data.labels(), y.begin(), [positive](std::int64_t label) {
+    return static_cast<std::int8_t>(label == positive ? 1 : -1);
+  });
+  return y;
+}
+
+std::vector<std::uint64_t> cut_rows(const Dataset& data) {
+  // Large enough that handing out a block costs nothing, small enough that a stop is soon noticed.
+  constexpr std::uint64_t kNonzeros = std::uint64_t{1} << 17;
+  constexpr std::uint64_t kRows = std::uint64_t{1} << 14;
+  return data.visit([](const auto& m) {
+    std::vector<std::uint64_t> cuts = {0};
+    for (std::uint64_t row = 0; row < m.rows;) {
+      const std::uint64_t last = std::min(m.rows, row + kRows);
+      const std::uint64_t* full = std::upper_bound(m.offsets + row + 1, m.offsets + last + 1,
+                                                   m.offsets[row] + kNonzeros);
+      row = std::max(row + 1, static_cast<std::uint64_t>(full - m.offsets) - 1);
+      cuts.push_back(row);
+    }
+    return cuts;
+  });
+}
+
+std::string fingerprint(const Dataset& data, Pool& pool) {
+  const std::vector<std::uint64_t> cuts = cut_rows(data);
+  std::vector<std::uint64_t> sums(cuts.size() + 1);
+  data.visit([&](const auto& m) {
+    pool.run(cuts.size() - 1, [&](std::size_t block) {
+      const std::uint64_t row = cuts[block], end = cuts[block + 1];
+      const std::uint64_t from = m.offsets[row], to = m.offsets[end];
+      std::uint64_t sum = checksum(std::as_bytes(std::span(m.offsets + row, m.offsets + end + 1)));
+      sum = checksum(std::as_bytes(std::span(m.columns + from, m.columns + to)), sum);
+      sum = checksum(std::as_bytes(std::span(m.values + from, m.values + to)), sum);
+      sum = checksum(std::as_bytes(data.labels().subspan(row, end - row)), sum);
+      if (!data.weights().empty()) {
+        sum = checksum(std::as_bytes(data.weights().subspan(row, end - row)), sum);
+      }
+      sums[block] = sum;
+    });
+  });
+  sums[cuts.size() - 1] = data.rows();
+  sums[cuts.size()] = data.features();
+  return to_hex(checksum(std::as_bytes(std::span(sums))));
+}
+
+}  // namespace hinge

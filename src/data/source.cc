@@ -1,0 +1,88 @@
+#include "data/source.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/error.h"
+
+namespace hinge {
+
+std::vector<std::string> expand_source(const std::string& source) {
+  if (source == "-" || access(source.c_str(), F_OK) == 0 ||
+      source.find_first_of("*?[") == std::string::npos) {
+    return {source};
+  }
+  glob_t found{};
+  const int result = glob(source.c_str(), 0, nullptr, &found);
+  std::vector<std::string> files;
+  if (result == 0) files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  if (files.empty()) {
+    fail("io.open", fmt::format("cannot open {}: no file matches the pattern", escape(source)));
+  }
+  return files;
+}
+
+ByteSource::ByteSource(const std::string& path)
+    : name_(path == "-" ? "<stdin>" : path),
+      fd_(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (fd_ < 0) fail_errno("io.open", path, "open", errno);
+  struct stat status {};
+  if (fstat(fd_, &status) != 0) fail_errno("io.read", name_, "read", errno);
+  regular_ = S_ISREG(status.st_mode);
+  const bool stream = S_ISFIFO(status.st_mode) || path == "-";
+  if (S_ISDIR(status.st_mode) || (!regular_ && !stream)) {
+    if (fd_ != STDIN_FILENO) static_cast<void>(close(fd_));
+    fail("io.not-a-file", fmt::format("cannot read {}: {}", escape(path),
+                                      S_ISDIR(status.st_mode) ? "it is a folder"
+                                                              : "not a regular file or pipe"));
+  }
+  if (regular_) {
+    size_ = static_cast<std::uint64_t>(status.st_size);
+    modified_[0] = status.st_mtim.tv_sec;
+    modified_[1] = status.st_mtim.tv_nsec;
+    static_cast<void>(posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL));
+  }
+}
+
+ByteSource::~ByteSource() {
+  if (fd_ > STDERR_FILENO) static_cast<void>(close(fd_));
+}
+
+std::size_t ByteSource::read(std::span<char> into) {
+  std::size_t have = 0;
+  while (have < into.size()) {
+    const ssize_t count = ::read(fd_, into.data() + have, into.size() - have);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      const int reason = errno;
+      fail("io.read", fmt::format("cannot read {}: {} (at byte {})", escape(name_),
+                                  errno_text(reason), read_ + have));
+    }
+    if (count == 0) {
+      read_ += have;
+      check_unchanged();
+      return have;
+    }
+    have += static_cast<std::size_t>(count);
+  }
+  read_ += have;
+  return have;
+}
+
+void ByteSource::check_unchanged() const {
+  if (!regular_) return;
+  struct stat now {};
+  if (fstat(fd_, &now) != 0) fail_errno("io.read", name_, "read", errno);
+  if (static_cast<std::uint64_t>(now.st_size) != size_ || now.st_mtim.tv_sec != modified_[0] ||
+      now.st_mtim.tv_nsec != modified_[1]) {
+    fail("io.changed", fmt::format("{} changed while it was read", escape(name_)));
+  }
+}
+
+}  // namespace hinge

@@ -1,0 +1,147 @@
+#include "kernels/kernels.h"
+
+#include <array>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace hinge {
+namespace {
+
+// The one order in which eight lanes become a sum.
+double sum_lanes(const double* l) {
+  return ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]));
+}
+
+template <class Value>
+void add_tail(SparseRow<Value> row, std::size_t k, const double* w, double* lanes) {
+  for (std::size_t j = 0; k < row.size; ++j, ++k) {
+    lanes[j] += static_cast<double>(row.values[k]) * w[row.columns[k]];
+  }
+}
+
+template <class Value>
+double dot_scalar(SparseRow<Value> row, const double* w) {
+  double lanes[8] = {};
+  std::size_t k = 0;
+  for (; k + 8 <= row.size; k += 8) {
+    for (std::size_t j = 0; j < 8; ++j) {
+      lanes[j] += static_cast<double>(row.values[k + j]) * w[row.columns[k + j]];
+    }
+  }
+  add_tail(row, k, w, lanes);
+  return sum_lanes(lanes);
+}
+
+// Columns of a row are distinct, so the order of these additions does not matter. Scatter
+// instructions were no faster than this loop on any CPU tried.
+template <class Value>
+void add_scalar(SparseRow<Value> row, double a, double* w) {
+  std::size_t k = 0;
+  for (; k + 4 <= row.size; k += 4) {
+    const std::uint32_t* c = row.columns + k;
+    const Value* v = row.values + k;
+    w[c[0]] += a * static_cast<double>(v[0]);
+    w[c[1]] += a * static_cast<double>(v[1]);
+    w[c[2]] += a * static_cast<double>(v[2]);
+    w[c[3]] += a * static_cast<double>(v[3]);
+  }
+  for (; k < row.size; ++k) w[row.columns[k]] += a * static_cast<double>(row.values[k]);
+}
+
+constexpr Kernels kScalar = {"scalar", dot_scalar<float>, dot_scalar<double>, add_scalar<float>,
+                             add_scalar<double>};
+
+#if defined(__x86_64__)
+
+// Gather instructions take signed 32-bit indices. Columns are unsigned: both they and the base are
+// moved by 2^31, which cancels.
+const double* gather_base(const double* w) {
+  return reinterpret_cast<const double*>(reinterpret_cast<std::uintptr_t>(w) +
+                                         (std::uintptr_t{1} << 31) * sizeof(double));
+}
+
+__attribute__((target("avx2"))) __m256d widen4(const float* v) {
+  return _mm256_cvtps_pd(_mm_loadu_ps(v));
+}
+__attribute__((target("avx2"))) __m256d widen4(const double* v) { return _mm256_loadu_pd(v); }
+
+__attribute__((target("avx2"))) __m256d gather4(const double* base, const std::uint32_t* columns) {
+  const __m128i raw = _mm_loadu_si128(reinterpret_cast<const __m128i*>(columns));
+  const __m128i moved = _mm_xor_si128(raw, _mm_set1_epi32(INT32_MIN));
+  // The masked form with a zeroed source breaks the dependency on the old register.
+  const __m256d ones = _mm256_castsi256_pd(_mm256_set1_epi64x(-1));
+  return _mm256_mask_i32gather_pd(_mm256_setzero_pd(), base, moved, ones, 8);
+}
+
+template <class Value>
+__attribute__((target("avx2"))) double dot_avx2(SparseRow<Value> row, const double* w) {
+  const double* const base = gather_base(w);
+  __m256d low = _mm256_setzero_pd(), high = _mm256_setzero_pd();
+  std::size_t k = 0;
+  for (; k + 8 <= row.size; k += 8) {
+    low = _mm256_add_pd(low, _mm256_mul_pd(widen4(row.values + k), gather4(base, row.columns + k)));
+    high = _mm256_add_pd(
+        high, _mm256_mul_pd(widen4(row.values + k + 4), gather4(base, row.columns + k + 4)));
+  }
+  alignas(32) double lanes[8];
+  _mm256_store_pd(lanes, low);
+  _mm256_store_pd(lanes + 4, high);
+  add_tail(row, k, w, lanes);
+  return sum_lanes(lanes);
+}
+
+constexpr Kernels kAvx2 = {"avx2", dot_avx2<float>, dot_avx2<double>, add_scalar<float>,
+                           add_scalar<double>};
+
+#define HINGE_AVX512 __attribute__((target("avx512f,avx512vl")))
+
+HINGE_AVX512 __m512d widen8(const float* v, __mmask8 mask) {
+  return _mm512_maskz_cvtps_pd(mask, _mm256_maskz_loadu_ps(mask, v));
+}
+HINGE_AVX512 __m512d widen8(const double* v, __mmask8 mask) {
+  return _mm512_maskz_loadu_pd(mask, v);
+}
+
+template <class Value>
+HINGE_AVX512 double dot_avx512(SparseRow<Value> row, const double* w) {
+  const double* const base = gather_base(w);
+  const __m256i move = _mm256_set1_epi32(INT32_MIN);
+  __m512d sum = _mm512_setzero_pd();
+  for (std::size_t k = 0; k < row.size; k += 8) {
+    const std::size_t left = row.size - k;
+    const auto mask = static_cast<__mmask8>(left >= 8 ? 0xffU : (1U << left) - 1U);
+    const __m256i columns = _mm256_xor_si256(_mm256_maskz_loadu_epi32(mask, row.columns + k), move);
+    const __m512d gathered =
+        _mm512_mask_i32gather_pd(_mm512_setzero_pd(), mask, columns, base, 8);
+    // Lanes outside the mask keep their value: adding even a zero could change the sign of one.
+    sum = _mm512_mask_add_pd(sum, mask, sum, _mm512_mul_pd(widen8(row.values + k, mask), gathered));
+  }
+  alignas(64) double lanes[8];
+  _mm512_store_pd(lanes, sum);
+  return sum_lanes(lanes);
+}
+
+constexpr Kernels kAvx512 = {"avx512", dot_avx512<float>, dot_avx512<double>, add_scalar<float>,
+                             add_scalar<double>};
+
+#endif
+
+}  // namespace
+
+std::span<const Kernels* const> available_kernels() {
+#if defined(__x86_64__)
+  static constexpr std::array<const Kernels*, 3> kAll = {&kScalar, &kAvx2, &kAvx512};
+  const std::size_t count = !__builtin_cpu_supports("avx2")        ? 1
+                            : !(__builtin_cpu_supports("avx512f") &&
+                                __builtin_cpu_supports("avx512vl")) ? 2
+                                                                   : 3;
+  return std::span(kAll).first(count);
+#else
+  static constexpr std::array<const Kernels*, 1> kAll = {&kScalar};
+  return kAll;
+#endif
+}
+
+}  // namespace hinge

@@ -1,0 +1,48 @@
+// The inner loops, chosen for the CPU at run time.
+//
+// Every instruction set gives the same bits: a dot product has eight lanes (element k goes to lane
+// k mod 8), each product is rounded before it is added, and the lanes are summed in one fixed order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "hinge/dataset.h"
+
+namespace hinge {
+
+// One sparse row: columns[k], values[k] for k < size. Values are widened to double.
+template <class Value>
+struct SparseRow {
+  const std::uint32_t* columns;
+  const Value* values;
+  std::size_t size;
+};
+
+struct Kernels {
+  std::string_view name;  // "scalar", "avx2", "avx512"
+  double (*dot_f32)(SparseRow<float> row, const double* w);   // sum_k values[k] w[columns[k]]
+  double (*dot_f64)(SparseRow<double> row, const double* w);
+  void (*add_f32)(SparseRow<float> row, double a, double* w);  // w[columns[k]] += a values[k]
+  void (*add_f64)(SparseRow<double> row, double a, double* w);
+
+  double dot(SparseRow<float> row, const double* w) const { return dot_f32(row, w); }
+  double dot(SparseRow<double> row, const double* w) const { return dot_f64(row, w); }
+  void add(SparseRow<float> row, double a, double* w) const { add_f32(row, a, w); }
+  void add(SparseRow<double> row, double a, double* w) const { add_f64(row, a, w); }
+};
+
+// What this CPU can run, slowest first; "scalar" is always there.
+std::span<const Kernels* const> available_kernels();
+
+inline const Kernels& best_kernels() { return *available_kernels().back(); }
+
+template <class Value>
+SparseRow<Value> row_of(const CsrView<Value>& m, std::uint64_t i) {
+  const std::uint64_t begin = m.offsets[i];
+  return {m.columns + begin, m.values + begin, static_cast<std::size_t>(m.offsets[i + 1] - begin)};
+}
+
+}  // namespace hinge

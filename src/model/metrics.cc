@@ -1,0 +1,109 @@
+#include "hinge/metrics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "base/error.h"
+
+namespace hinge {
+namespace {
+
+double ratio(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
+
+struct Ranking {
+  double auc = 0.5;
+  double average_precision = 0;
+};
+
+// One pass over the rows by descending score. AUC counts pairs (positive above negative, a tie half);
+// average precision sums precision over the steps in recall. Rows of equal score are one step.
+Ranking rank(const Dataset& data, const Predictions& predictions, std::size_t problem,
+             std::size_t problems, std::int64_t positive) {
+  const auto score = [&](std::size_t i) { return predictions.scores[i * problems + problem]; };
+  std::vector<std::size_t> order(data.rows());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return score(a) > score(b); });
+  double positives = 0, negatives = 0, pairs = 0, precision_sum = 0;
+  for (std::size_t k = 0; k < order.size();) {
+    double up = 0, down = 0;
+    const double value = score(order[k]);
+    for (; k < order.size() && score(order[k]) == value; ++k) {
+      (data.labels()[order[k]] == positive ? up : down) += 1;
+    }
+    pairs += down * positives + up * down / 2;
+    positives += up;
+    negatives += down;
+    precision_sum += up * positives / (positives + negatives);
+  }
+  Ranking result;
+  if (positives > 0 && negatives > 0) result.auc = pairs / (positives * negatives);
+  result.average_precision = ratio(precision_sum, positives);
+  return result;
+}
+
+}  // namespace
+
+Result<Metrics> evaluate(const Model& model, const Dataset& data, const Predictions& predictions) {
+  return guard([&] {
+    const std::size_t problems = model.problems.size();
+    if (predictions.labels.size() != data.rows() ||
+        predictions.scores.size() != data.rows() * problems) {
+      fail("usage.value", "the predictions are not of these rows");
+    }
+    Metrics out;
+    out.rows = data.rows();
+    std::set<std::int64_t> labels(model.labels.begin(), model.labels.end());
+    const std::set<std::int64_t> known = labels;
+    for (const LabelCount& c : data.classes()) {
+      labels.insert(c.label);
+      if (!known.contains(c.label)) out.unseen_labels += c.rows;
+    }
+    out.labels.assign(labels.begin(), labels.end());
+    out.confusion.assign(labels.size(), std::vector<std::uint64_t>(labels.size()));
+    const auto place = [&](std::int64_t label) {
+      return static_cast<std::size_t>(std::ranges::lower_bound(out.labels, label) -
+                                      out.labels.begin());
+    };
+    double right = 0;
+    for (std::size_t i = 0; i < data.rows(); ++i) {
+      if (!predictions.rejected.empty() && predictions.rejected[i] != 0) {
+        ++out.rejected;
+        continue;
+      }
+      ++out.confusion[place(data.labels()[i])][place(predictions.labels[i])];
+      right += data.labels()[i] == predictions.labels[i];
+    }
+    out.accuracy = ratio(right, static_cast<double>(out.rows));
+    out.error = 1 - out.accuracy;
+
+    double classes = 0;
+    for (std::size_t k = 0; k < problems; ++k) {
+      const std::int64_t label = model.problems[k].label;
+      const auto found = std::ranges::find(data.classes(), label, &LabelCount::label);
+      if (found == data.classes().end() && !model.binary()) continue;
+      const std::size_t row = place(label);
+      const auto hits = static_cast<double>(out.confusion[row][row]);
+      double predicted = 0;
+      for (const auto& line : out.confusion) predicted += static_cast<double>(line[row]);
+      const double actual =
+          found == data.classes().end() ? 0.0 : static_cast<double>(found->rows);
+      const double precision = ratio(hits, predicted), recall = ratio(hits, actual);
+      const Ranking ranking = rank(data, predictions, k, problems, label);
+      out.precision += precision;
+      out.recall += recall;
+      out.f1 += ratio(2 * precision * recall, precision + recall);
+      out.auc += ranking.auc;
+      out.average_precision += ranking.average_precision;
+      classes += 1;
+    }
+    for (double* mean : {&out.precision, &out.recall, &out.f1, &out.auc, &out.average_precision}) {
+      *mean = ratio(*mean, classes);
+    }
+    return out;
+  });
+}
+
+}  // namespace hinge

@@ -1,0 +1,282 @@
+// The native model format. docs/formats.md describes it; this file is the only one that knows it.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+
+#include "base/error.h"
+#include "base/tensor_file.h"
+#include "hinge/model.h"
+#include "hinge/version.h"
+
+namespace hinge {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kFormat = "hinge.model";
+constexpr int kVersion = 1;
+
+Json options_json(const Model& model) {
+  const Origin& o = model.origin;
+  Json weights = Json::array();
+  for (const ClassWeight& w : o.class_weights) weights.push_back({w.label, w.factor});
+  return {{"solver", o.solver},
+          {"cost", o.cost},
+          {"gap", o.gap},
+          {"bias_feature", o.bias_feature},
+          {"class_weights", weights},
+          {"row_weights", o.row_weights},
+          {"seed", o.seed},
+          {"reject", model.reject}};
+}
+
+Json data_json(const Model& model) {
+  const Origin& o = model.origin;
+  return {{"rows", o.rows},
+          {"features", model.features},
+          {"nonzeros", o.nonzeros},
+          {"index_base", model.index_base},
+          {"precision", o.precision == Precision::f32 ? "f32" : "f64"},
+          {"fingerprint", o.fingerprint}};
+}
+
+Json certificate_json(const Model& model) {
+  Json list = Json::array();
+  for (const BinaryProblem& p : model.problems) {
+    list.push_back({{"class", p.label},
+                    {"primal", p.certificate.primal},
+                    {"dual", p.certificate.dual},
+                    {"relative_gap", p.certificate.relative_gap},
+                    {"bound", p.certificate.bound},
+                    {"iterations", p.iterations}});
+  }
+  return list;
+}
+
+// Columns with a weight in some problem, ascending.
+std::vector<std::uint32_t> used_columns(const Model& model) {
+  std::vector<bool> used(model.features);
+  for (std::size_t k = 0; k < model.weights.size(); ++k) {
+    if (model.weights[k] != 0) used[k % model.features] = true;
+  }
+  std::vector<std::uint32_t> columns;
+  for (std::size_t j = 0; j < used.size(); ++j) {
+    if (used[j]) columns.push_back(static_cast<std::uint32_t>(j));
+  }
+  return columns;
+}
+
+}  // namespace
+
+Result<void> save_model(const Model& model, const std::string& path) {
+  return guard([&] {
+    const std::size_t problems = model.problems.size();
+    std::vector<double> bias, free_values;
+    std::vector<std::uint64_t> free_counts;
+    std::vector<std::uint8_t> states;
+    bool witness = true;
+    for (const BinaryProblem& p : model.problems) {
+      bias.push_back(p.bias);
+      witness = witness && !p.witness.empty();
+      free_counts.push_back(p.witness.free.size());
+      free_values.insert(free_values.end(), p.witness.free.begin(), p.witness.free.end());
+      states.insert(states.end(), p.witness.states.begin(), p.witness.states.end());
+    }
+    // Few used columns are kept with their numbers, many as they are: whichever is smaller.
+    std::vector<std::uint32_t> columns = used_columns(model);
+    std::vector<double> packed;
+    const bool sparse = columns.size() * (8 * problems + 4) < model.features * 8 * problems;
+    if (sparse) {
+      for (std::size_t k = 0; k < problems; ++k) {
+        for (const std::uint32_t j : columns) packed.push_back(model.weights_of(k)[j]);
+      }
+    }
+    const std::span<const double> weights = sparse ? packed : model.weights;
+    const std::uint64_t width = sparse ? columns.size() : model.features;
+
+    std::vector<Tensor> tensors;
+    tensors.push_back(tensor<double>("bias", {problems}, bias));
+    tensors.push_back(tensor<double>("weights", {problems, width}, weights));
+    if (sparse) tensors.push_back(tensor<std::uint32_t>("columns", {width}, columns));
+    if (witness) {
+      tensors.push_back(tensor<std::uint64_t>("witness.free_counts", {problems}, free_counts));
+      tensors.push_back(tensor<double>("witness.free", {free_values.size()}, free_values));
+      tensors.push_back(
+          tensor<std::uint8_t>("witness.states", {problems, states.size() / problems}, states));
+    }
+    Metadata metadata;
+    metadata["format"] = kFormat;
+    metadata["version"] = std::to_string(kVersion);
+    metadata["written_by"] = fmt::format("hinge {}", version());
+    metadata["status"] = to_string(model.origin.status);
+    metadata["labels"] = Json(model.labels).dump();
+    metadata["options"] = options_json(model).dump();
+    metadata["data"] = data_json(model).dump();
+    metadata["certificate"] = certificate_json(model).dump();
+    write_tensor_file(path, std::move(tensors), std::move(metadata));
+  });
+}
+
+namespace {
+
+void check_finite(const TensorFile& file, std::span<const double> values, std::string_view what) {
+  if (!std::ranges::all_of(values, [](double x) { return std::isfinite(x); })) {
+    file.reject("content", fmt::format("{} that are not finite", what));
+  }
+}
+
+void read_metadata(const TensorFile& file, Model& model) {
+  const auto parse = [&](const char* key) { return nlohmann::json::parse(file.field(key)); };
+  model.labels = parse("labels").get<std::vector<std::int64_t>>();
+  const auto options = parse("options");
+  Origin& o = model.origin;
+  o.solver = options.at("solver");
+  o.cost = options.at("cost");
+  o.gap = options.at("gap");
+  o.bias_feature = options.at("bias_feature");
+  for (const auto& pair : options.at("class_weights")) {
+    o.class_weights.push_back({pair.at(0).get<std::int64_t>(), pair.at(1).get<double>()});
+  }
+  o.row_weights = options.at("row_weights");
+  o.seed = options.at("seed");
+  model.reject = options.at("reject");
+
+  const auto data = parse("data");
+  o.rows = data.at("rows");
+  model.features = data.at("features");
+  o.nonzeros = data.at("nonzeros");
+  model.index_base = data.at("index_base");
+  const std::string precision = data.at("precision");
+  if (precision != "f32" && precision != "f64") file.reject("header", "unknown precision");
+  o.precision = precision == "f32" ? Precision::f32 : Precision::f64;
+  o.fingerprint = data.at("fingerprint");
+
+  const std::string& status = file.field("status");
+  for (const StopReason reason :
+       {StopReason::converged, StopReason::limit, StopReason::interrupted}) {
+    if (status == to_string(reason)) o.status = reason;
+  }
+  for (const auto& entry : parse("certificate")) {
+    BinaryProblem p;
+    p.label = entry.at("class");
+    p.certificate.primal = entry.at("primal");
+    p.certificate.dual = entry.at("dual");
+    p.certificate.relative_gap = entry.at("relative_gap");
+    p.certificate.bound = entry.at("bound");
+    p.iterations = entry.at("iterations");
+    model.problems.push_back(std::move(p));
+  }
+}
+
+void check_sense(const TensorFile& file, const Model& model) {
+  const std::size_t classes = model.labels.size();
+  const std::set<std::int64_t> distinct(model.labels.begin(), model.labels.end());
+  if (classes < 2 || distinct.size() != classes ||
+      model.problems.size() != (classes == 2 ? 1 : classes)) {
+    file.reject("content", "labels and hyperplanes do not fit together");
+  }
+  for (std::size_t k = 0; k < model.problems.size(); ++k) {
+    if (model.problems[k].label != model.labels[k]) {
+      file.reject("content", "hyperplanes are not in the order of the labels");
+    }
+  }
+  if (model.features > 0xffffffffU || (model.index_base != 0 && model.index_base != 1)) {
+    file.reject("content", "the number of features or the index base makes no sense");
+  }
+  const Origin& o = model.origin;
+  if (!(o.cost > 0) || !std::isfinite(o.cost) || !std::isfinite(o.bias_feature)) {
+    file.reject("content", "the options make no sense");
+  }
+}
+
+void read_weights(const TensorFile& file, Model& model) {
+  const std::uint64_t problems = model.problems.size();
+  const auto bias = file.get<double>("bias", std::array{problems});
+  check_finite(file, bias, "biases");
+  for (std::size_t k = 0; k < problems; ++k) model.problems[k].bias = bias[k];
+
+  if (!file.has("columns")) {
+    const auto weights = file.get<double>("weights", std::array{problems, model.features});
+    check_finite(file, weights, "weights");
+    model.weights.assign(weights.begin(), weights.end());
+    return;
+  }
+  const std::uint64_t width = file.shape("columns").empty() ? 0 : file.shape("columns")[0];
+  const auto columns = file.get<std::uint32_t>("columns", std::array{width});
+  const auto weights = file.get<double>("weights", std::array{problems, width});
+  check_finite(file, weights, "weights");
+  if (std::ranges::adjacent_find(columns, std::greater_equal<>()) != columns.end() ||
+      (width > 0 && columns[width - 1] >= model.features)) {
+    file.reject("content", "columns that do not ascend or lie outside the model");
+  }
+  model.weights.assign(problems * model.features, 0.0);
+  for (std::size_t k = 0; k < problems; ++k) {
+    for (std::size_t j = 0; j < width; ++j) {
+      model.weights[k * model.features + columns[j]] = weights[k * width + j];
+    }
+  }
+}
+
+void read_witness(const TensorFile& file, Model& model) {
+  if (!file.has("witness.states")) return;
+  const std::uint64_t problems = model.problems.size();
+  const std::uint64_t width = (model.origin.rows + 3) / 4;
+  const auto states = file.get<std::uint8_t>("witness.states", std::array{problems, width});
+  const auto counts = file.get<std::uint64_t>("witness.free_counts", std::array{problems});
+  std::uint64_t total = 0;
+  for (const std::uint64_t count : counts) {
+    if (__builtin_add_overflow(total, count, &total)) file.reject("content", "counts overflow");
+  }
+  const auto values = file.get<double>("witness.free", std::array{total});
+  std::size_t next = 0;
+  for (std::size_t k = 0; k < problems; ++k) {
+    Witness& witness = model.problems[k].witness;
+    const auto part = states.subspan(k * width, width);
+    witness.states.assign(part.begin(), part.end());
+    const auto free = values.subspan(next, counts[k]);
+    witness.free.assign(free.begin(), free.end());
+    next += counts[k];
+  }
+}
+
+}  // namespace
+
+Result<Model> load_model(const std::string& path) {
+  return guard([&] {
+    const TensorFile file = TensorFile::read(path, "model");
+    if (file.field("format") != kFormat) file.reject("magic", "this is not a hinge model");
+    if (file.field("version") != std::to_string(kVersion)) {
+      file.reject("version", fmt::format("written by {} in format {}; this hinge reads format {}",
+                                         escape(file.field("written_by")),
+                                         escape(file.field("version")), kVersion));
+    }
+    Model model;
+    try {
+      read_metadata(file, model);
+    } catch (const nlohmann::json::exception&) {
+      file.reject("header", "a metadata field is not what it should be");
+    }
+    check_sense(file, model);
+    read_weights(file, model);
+    read_witness(file, model);
+    return model;
+  });
+}
+
+bool looks_like_model(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return false;
+  unsigned char head[9] = {};
+  const ssize_t count = read(fd, head, sizeof head);
+  static_cast<void>(close(fd));
+  // A header length below 16 MiB leaves zero bytes; text has none.
+  return count == sizeof head && head[4] == 0 && head[7] == 0 && head[8] == '{';
+}
+
+}  // namespace hinge

@@ -1,0 +1,83 @@
+#include "proof/certificate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace hinge {
+namespace {
+
+double half_square(std::span<const double> v) {
+  double sum = 0;
+  for (const double x : v) sum += x * x;
+  return sum / 2;
+}
+
+// sum_i U_i max(0, 1 - y_i <w, x_i>) over some rows.
+template <class Value>
+double loss(const Problem& problem, const CsrView<Value>& m, std::span<const double> w,
+            std::uint64_t begin, std::uint64_t end) {
+  const double constant = problem.bias == 0 ? 0.0 : problem.bias * w.back();
+  double sum = 0;
+  for (std::uint64_t i = begin; i < end; ++i) {
+    double score = constant;
+    for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
+      score += static_cast<double>(m.values[k]) * w[m.columns[k]];
+    }
+    sum += problem.upper(i) * std::max(0.0, 1 - problem.y[i] * score);
+  }
+  return sum;
+}
+
+// v = sum_i alpha_i y_i x_i
+template <class Value>
+std::vector<double> combine(const Problem& problem, const CsrView<Value>& m,
+                            std::span<const double> alpha) {
+  std::vector<double> v(problem.dimension());
+  for (std::uint64_t i = 0; i < m.rows; ++i) {
+    const double a = alpha[i] * problem.y[i];
+    if (a == 0) continue;
+    for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
+      v[m.columns[k]] += a * static_cast<double>(m.values[k]);
+    }
+    if (problem.bias != 0) v.back() += a * problem.bias;
+  }
+  return v;
+}
+
+}  // namespace
+
+void set_gap(Certificate& certificate) {
+  const double gap = certificate.primal - certificate.dual;
+  certificate.relative_gap = certificate.primal > 0 ? std::max(0.0, gap / certificate.primal) : 0.0;
+}
+
+Certificate certify(const Problem& problem, std::span<const double> w,
+                    std::span<const double> alpha, Pool& pool) {
+  const std::vector<std::uint64_t> cuts = cut_rows(*problem.data);
+  std::vector<double> losses(cuts.size() - 1);
+  std::vector<double> v;
+  // Block 0 sums v, which cannot be cut by rows without one copy of v a block; the others the loss.
+  problem.data->visit([&](const auto& m) {
+    pool.run(cuts.size(), [&](std::size_t block) {
+      if (block > 0) {
+        losses[block - 1] = loss(problem, m, w, cuts[block - 1], cuts[block]);
+      } else if (!alpha.empty()) {
+        v = combine(problem, m, alpha);
+      }
+    });
+  });
+  Certificate certificate;
+  certificate.primal = half_square(w);
+  for (const double part : losses) certificate.primal += part;
+  certificate.bound = alpha.empty() ? "none" : "witness";
+  if (!alpha.empty()) {
+    double sum = 0;
+    for (const double a : alpha) sum += a;
+    certificate.dual = sum - half_square(v);
+  }
+  set_gap(certificate);
+  return certificate;
+}
+
+}  // namespace hinge

@@ -1,0 +1,20 @@
+// Recomputes primal and dual values from the rows, in plain double code that shares nothing with the
+// solvers. What it returns is what hinge reports; what a solver believes is never reported.
+#pragma once
+
+#include <span>
+
+#include "base/parallel.h"
+#include "data/problem.h"
+#include "hinge/model.h"
+
+namespace hinge {
+
+// w: problem.dimension() weights. alpha: feasible dual variables, or empty for "no bound known".
+Certificate certify(const Problem& problem, std::span<const double> w,
+                    std::span<const double> alpha, Pool& pool);
+
+// Sets relative_gap from primal and dual: (P - D)/P, 0 when P is 0 or rounding made D exceed P.
+void set_gap(Certificate& certificate);
+
+}  // namespace hinge

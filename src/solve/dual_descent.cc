@@ -1,0 +1,267 @@
+// Map: DualDescent::run is the loop; epoch() descends, refresh() measures exactly, choose_rows()
+// picks what the next epochs visit. g_i = y_i <w,x_i> - 1 is the gradient of the (minimised) dual.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "solve/solver.h"
+
+namespace hinge {
+namespace {
+
+constexpr std::uint64_t kMaxRun = 64;          // neighbouring rows visited together
+constexpr double kRestFactor = 1.5;            // a row rests beyond this many rms gradients
+constexpr std::uint64_t kMaxEpochs = 40;       // between two exact passes
+constexpr double kFirstLook = 0.06;            // first exact pass: estimated gap below this share of P
+constexpr double kNextLook = 0.2;              // later ones: below this share of the last exact gap
+constexpr std::uint64_t kPollRows = 256;       // rows between two questions to the monitor
+constexpr std::size_t kStallWindow = 50;       // exact passes without progress that mean "stalled"
+constexpr double kStallGap = 1e-9;             // above this gap slow progress is not rounding
+
+template <class Value>
+class DualDescent {
+ public:
+  DualDescent(const Problem& problem, const CsrView<Value>& m, const SolverOptions& options,
+              Monitor& monitor, Pool& pool)
+      : problem_(problem),
+        m_(m),
+        options_(options),
+        kernels_(*options.kernels),
+        monitor_(monitor),
+        pool_(pool),
+        cuts_(cut_rows(*problem.data)),
+        w_(problem.dimension()),
+        alpha_(m.rows),
+        square_(m.rows),
+        gradient_(m.rows, -1.0) {}
+
+  Solution run() {
+    start();
+    refresh();
+    while (!report()) {
+      choose_rows();
+      if (!descend()) {
+        refresh();
+        break;
+      }
+      refresh();
+      if (stalled()) {
+        solution_.stalled = true;
+        break;
+      }
+    }
+    solution_.w = std::move(best_w_);
+    solution_.alpha = std::move(alpha_);
+    return std::move(solution_);
+  }
+
+ private:
+  void start() {
+    for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) {
+        double sum = problem_.bias * problem_.bias;
+        for (std::uint64_t k = m_.offsets[i]; k < m_.offsets[i + 1]; ++k) {
+          const auto value = static_cast<double>(m_.values[k]);
+          sum += value * value;
+        }
+        square_[i] = sum;
+        // A row of zeros loses its full cost whatever w is: its variable belongs at the bound.
+        if (sum == 0) alpha_[i] = problem_.upper(i);
+      }
+    });
+  }
+
+  double score(std::uint64_t i) const {
+    const double inner = kernels_.dot(row_of(m_, i), w_.data());
+    return problem_.bias == 0 ? inner : inner + problem_.bias * w_.back();
+  }
+
+  // The gradient where it can still be followed inside the box.
+  static double projected(double gradient, double alpha, double upper) {
+    if (alpha <= 0) return std::min(gradient, 0.0);
+    if (alpha >= upper) return std::max(gradient, 0.0);
+    return gradient;
+  }
+
+  // Exact P, D and gradients at w from all rows; remembers the best w.
+  void refresh() {
+    struct Part {
+      double loss = 0, alpha = 0, squares = 0;
+    };
+    std::vector<Part> parts(cuts_.size() - 1);
+    for_blocks([&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
+      Part part;
+      for (std::uint64_t i = begin; i < end; ++i) {
+        const double g = refreshes_ == 0 ? -1 : problem_.y[i] * score(i) - 1;  // w = 0 at first
+        const double upper = problem_.upper(i);
+        gradient_[i] = g;
+        part.loss += upper * std::max(0.0, -g);
+        part.alpha += alpha_[i];
+        const double p = square_[i] > 0 ? projected(g, alpha_[i], upper) : 0;
+        part.squares += p * p;
+      }
+      parts[block] = part;
+    });
+    Part sum;
+    for (const Part& part : parts) {
+      sum.loss += part.loss;
+      sum.alpha += part.alpha;
+      sum.squares += part.squares;
+    }
+    double norm = 0;
+    for (const double x : w_) norm += x * x;
+    const double primal = norm / 2 + sum.loss;
+    if (!std::isfinite(primal)) {
+      fail("solver.nonfinite", "the objective is not finite", "scale the data, or lower --cost");
+    }
+    if (primal < primal_) {
+      primal_ = primal;
+      best_w_ = w_;
+    }
+    dual_ = std::max(dual_, sum.alpha - norm / 2);
+    exact_gap_ = primal - (sum.alpha - norm / 2);
+    if (estimate_ > 0) trust_ = std::clamp(exact_gap_ / estimate_, 0.3, 1.5);
+    rest_beyond_ = kRestFactor * std::sqrt(sum.squares / static_cast<double>(m_.rows));
+    if (refreshes_++ > 0) solution_.rows_touched += m_.rows;
+  }
+
+  bool report() {
+    Progress progress;
+    progress.iteration = solution_.iterations;
+    progress.data_passes = passes();
+    progress.primal = primal_;
+    progress.dual = dual_;
+    progress.relative_gap = relative_gap();
+    progress.active_rows = list_.size();
+    return monitor_.report(progress);
+  }
+
+  double relative_gap() const {
+    return primal_ > 0 ? std::max(0.0, (primal_ - dual_) / primal_) : 0.0;
+  }
+  double passes() const {
+    return static_cast<double>(solution_.rows_touched) / static_cast<double>(m_.rows);
+  }
+
+  bool stalled() {
+    gaps_.push_back(relative_gap());
+    return gaps_.size() > kStallWindow && gaps_.back() < kStallGap &&
+           gaps_.back() > 0.999 * gaps_[gaps_.size() - 1 - kStallWindow];
+  }
+
+  // All rows that do not rest, in runs of neighbours, the runs shuffled.
+  void choose_rows() {
+    std::vector<std::uint64_t> rows;
+    rows.reserve(m_.rows);
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      const double upper = problem_.upper(i);
+      if (square_[i] > 0 && upper > 0 && !rests(gradient_[i], alpha_[i], upper)) rows.push_back(i);
+    }
+    const std::uint64_t run = std::clamp<std::uint64_t>(rows.size() / 1500, 1, kMaxRun);
+    std::vector<std::uint64_t> starts;
+    for (std::uint64_t k = 0; k < rows.size(); k += run) starts.push_back(k);
+    Random random(options_.seed, refreshes_);
+    random.shuffle(std::span(starts));
+    list_.clear();
+    for (const std::uint64_t from : starts) {
+      const std::uint64_t to = std::min<std::uint64_t>(from + run, rows.size());
+      list_.insert(list_.end(), rows.begin() + static_cast<std::ptrdiff_t>(from),
+                   rows.begin() + static_cast<std::ptrdiff_t>(to));
+    }
+  }
+
+  bool rests(double g, double alpha, double upper) const {
+    if (solution_.iterations == 0) return false;  // nothing is known yet
+    return (alpha <= 0 && g > rest_beyond_) || (alpha >= upper && g < -rest_beyond_);
+  }
+
+  // Epochs until an exact pass is worth its price. False: the monitor said stop.
+  bool descend() {
+    const double target = monitor_.limits().gap * primal_;
+    const double next_look = kNextLook * exact_gap_;
+    for (std::uint64_t count = 1; count <= kMaxEpochs; ++count) {
+      if (!epoch()) return false;
+      ++solution_.iterations;
+      if (list_.empty() || estimate_ * trust_ < std::max(target, next_look)) break;
+      if (refreshes_ == 1 && count > 1 && estimate_ < kFirstLook * primal_) break;
+    }
+    return true;
+  }
+
+  // One visit to every listed row; rows that come to rest leave the list.
+  bool epoch() {
+    double estimate = 0, squares = 0;
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < list_.size(); ++k) {
+      if (k % kPollRows == 0) {
+        solution_.rows_touched += std::min<std::uint64_t>(kPollRows, list_.size() - k);
+        if (monitor_.poll(passes())) return false;
+      }
+      const std::uint64_t i = list_[k];
+      const double upper = problem_.upper(i);
+      const double alpha = alpha_[i];
+      const double g = problem_.y[i] * score(i) - 1;
+      estimate += upper * std::max(0.0, -g) + alpha * g;
+      const double p = projected(g, alpha, upper);
+      squares += p * p;
+      if (rests(g, alpha, upper)) continue;
+      list_[kept++] = i;
+      if (p != 0) move(i, std::clamp(alpha - g / square_[i], 0.0, upper));
+    }
+    // How far beyond the bound counts as rest follows the gradients down.
+    if (!list_.empty()) {
+      rest_beyond_ = kRestFactor * std::sqrt(squares / static_cast<double>(list_.size()));
+    }
+    list_.resize(kept);
+    estimate_ = estimate;
+    return true;
+  }
+
+  void move(std::uint64_t i, double alpha) {
+    const double a = (alpha - alpha_[i]) * problem_.y[i];
+    if (a == 0) return;
+    alpha_[i] = alpha;
+    kernels_.add(row_of(m_, i), a, w_.data());
+    if (problem_.bias != 0) w_.back() += a * problem_.bias;
+  }
+
+  template <class F>
+  void for_blocks(F&& f) {
+    pool_.run(cuts_.size() - 1,
+              [&](std::size_t block) { f(block, cuts_[block], cuts_[block + 1]); });
+  }
+
+  const Problem& problem_;
+  const CsrView<Value>& m_;
+  const SolverOptions& options_;
+  const Kernels& kernels_;
+  Monitor& monitor_;
+  Pool& pool_;
+  const std::vector<std::uint64_t> cuts_;
+
+  std::vector<double> w_, best_w_;
+  std::vector<double> alpha_, square_, gradient_;  // square_[i] = |x_i|^2 + S^2
+  std::vector<std::uint64_t> list_;                // rows the next epoch visits, in order
+  double primal_ = std::numeric_limits<double>::infinity();
+  double dual_ = 0;  // alpha = 0 is feasible
+  double exact_gap_ = 0;
+  double estimate_ = 0;       // of P - D, from the rows visited in the last epoch
+  double trust_ = 1;          // exact gap / estimate, as seen at the last refresh
+  double rest_beyond_ = 0;
+  std::uint64_t refreshes_ = 0;
+  std::vector<double> gaps_;
+  Solution solution_;
+};
+
+}  // namespace
+
+Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
+                    Pool& pool) {
+  return problem.data->visit([&](const auto& m) {
+    return DualDescent(problem, m, options, monitor, pool).run();
+  });
+}
+
+}  // namespace hinge

@@ -1,0 +1,64 @@
+// Follows a solver and tells it when to stop. The only part of a run that reads a clock.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include "base/stopwatch.h"
+#include "hinge/train.h"
+
+namespace hinge {
+
+struct Limits {
+  double gap = 1e-3;
+  double seconds = 0;                       // infinite = none
+  std::uint64_t passes = 0;                 // 0 = none
+  const std::atomic<bool>* stop = nullptr;  // set by a signal
+};
+
+class Monitor {
+ public:
+  // `clock` runs since training began and is shared by all problems; `observer` may be empty.
+  Monitor(const Limits& limits, const Stopwatch& clock, std::size_t problem,
+          const std::function<void(const Progress&)>& observer)
+      : limits_(limits), clock_(clock), problem_(problem), observer_(observer) {}
+
+  // A record with exact values. True: stop, see reason().
+  bool report(Progress progress) {
+    progress.problem = problem_;
+    progress.seconds = clock_.seconds();
+    if (observer_) observer_(progress);
+    if (progress.relative_gap <= limits_.gap) {
+      reason_ = StopReason::converged;
+      return true;
+    }
+    return poll(progress.data_passes);
+  }
+
+  // Cheap; to be asked between small pieces of work. True: stop.
+  bool poll(double data_passes) {
+    if (limits_.stop != nullptr && limits_.stop->load(std::memory_order_relaxed)) {
+      reason_ = StopReason::interrupted;
+      return true;
+    }
+    if (clock_.seconds() >= limits_.seconds ||
+        (limits_.passes != 0 && data_passes >= static_cast<double>(limits_.passes))) {
+      reason_ = StopReason::limit;
+      return true;
+    }
+    return false;
+  }
+
+  const Limits& limits() const { return limits_; }
+  StopReason reason() const { return reason_; }
+
+ private:
+  Limits limits_;
+  const Stopwatch& clock_;
+  std::size_t problem_;
+  const std::function<void(const Progress&)>& observer_;
+  StopReason reason_ = StopReason::limit;
+};
+
+}  // namespace hinge

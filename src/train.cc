@@ -1,0 +1,292 @@
+// Composition root: data set -> binary problems -> solver -> certificate -> model. Nothing else knows
+// all of these.
+#include "hinge/train.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "base/stopwatch.h"
+#include "data/problem.h"
+#include "proof/certificate.h"
+#include "proof/witness.h"
+#include "solve/solver.h"
+
+namespace hinge {
+namespace {
+
+constexpr std::size_t kMaxClasses = 100'000;
+constexpr std::uint64_t kMaxWitnessBytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a thousand times larger
+
+Error warning(std::string id, std::string message) {
+  Error w;
+  w.id = std::move(id);
+  w.severity = Severity::warning;
+  w.message = std::move(message);
+  return w;
+}
+
+std::uint64_t physical_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size)
+                               : std::numeric_limits<std::uint64_t>::max();
+}
+
+void check_data(const Dataset& data, std::vector<Error>& warnings) {
+  const std::size_t classes = data.classes().size();
+  if (data.rows() == 0) fail("data.empty", "no rows");
+  if (classes < 2) {
+    fail("data.one-class",
+         fmt::format("all {} rows have label {}", data.rows(), data.classes()[0].label),
+         "a classifier needs rows of at least two classes");
+  }
+  if (classes > kMaxClasses) {
+    fail("limit.classes",
+         fmt::format("{} different labels; at most {} classes are trained", classes, kMaxClasses),
+         "are these labels, or numbers to be predicted?");
+  }
+  const std::uint64_t planes = classes == 2 ? 1 : classes;
+  const double bytes = static_cast<double>(data.features()) * 8 * (static_cast<double>(planes) + 2);
+  if (bytes > 0.9 * static_cast<double>(physical_memory())) {
+    fail("memory.model", fmt::format("{} features and {} classes need {:.1f} GiB of weights",
+                                     data.features(), classes, bytes / 0x1p30));
+  }
+  if (data.nonzeros() == 0) {
+    warnings.push_back(warning("data.all-zero", "no row has a feature that is not zero"));
+  }
+  for (const LabelCount& c : data.classes()) {
+    if (c.rows < kRareRows && c.rows * 1000 < data.rows()) {
+      warnings.push_back(warning("data.rare-class", fmt::format("class {} has {} of {} rows", c.label,
+                                                                c.rows, data.rows())));
+    }
+  }
+}
+
+// Class factors that apply to this data; a weight for a label that does not occur is only a warning.
+std::vector<ClassWeight> class_weights(const Dataset& data, const TrainOptions& options,
+                                       std::vector<Error>& warnings) {
+  std::vector<ClassWeight> factors;
+  for (const LabelCount& c : data.classes()) {
+    double factor = 1;
+    if (options.balanced) {
+      factor = static_cast<double>(data.rows()) /
+               (static_cast<double>(data.classes().size()) * static_cast<double>(c.rows));
+    }
+    for (const ClassWeight& w : options.class_weights) {
+      if (w.label == c.label) factor *= w.factor;
+    }
+    if (factor != 1) factors.push_back({c.label, factor});
+  }
+  for (const ClassWeight& w : options.class_weights) {
+    if (std::ranges::find(data.classes(), w.label, &LabelCount::label) == data.classes().end()) {
+      warnings.push_back(warning("usage.class-weight",
+                                 fmt::format("no row has label {}; its weight is unused", w.label)));
+    }
+  }
+  return factors;
+}
+
+void check_costs(const Dataset& data, std::span<const double> costs) {
+  if (costs.empty()) return;
+  for (const LabelCount& c : data.classes()) {
+    double sum = 0;
+    for (std::size_t i = 0; i < costs.size(); ++i) sum += data.labels()[i] == c.label ? costs[i] : 0;
+    if (!(sum > 0)) {
+      fail("data.weights.zero", fmt::format("all rows of class {} have weight 0", c.label));
+    }
+    if (!std::isfinite(sum)) fail("data.weight", "the sum of the row weights overflows");
+  }
+}
+
+const Kernels& choose_kernels(InstructionSet wanted) {
+  if (wanted == InstructionSet::automatic) return best_kernels();
+  const auto index = static_cast<std::size_t>(wanted) - 1;  // the enum lists them in the same order
+  const auto available = available_kernels();
+  if (index >= available.size()) {
+    fail("system.cpu", "this CPU does not have the instruction set asked for by --cpu");
+  }
+  return *available[index];
+}
+
+// The state of one run of train().
+class Trainer {
+ public:
+  Trainer(const Dataset& data, const TrainOptions& options, const TrainControl& control)
+      : data_(data), options_(options), control_(control), pool_(options.threads) {
+    if (control.observer) {
+      observer_ = [this](const Progress& progress) {
+        const std::lock_guard lock(mutex_);
+        control_.observer(progress);
+      };
+    }
+  }
+
+  TrainReport run() {
+    check_data(data_, report_.warnings);
+    prepare();
+    const std::size_t problems = report_.model.problems.size();
+    report_.problem_seconds.resize(problems);
+    if (problems == 1) {
+      solve(0, pool_);
+    } else {
+      // Whole problems side by side; inside each, one thread.
+      pool_.run(problems, [&](std::size_t k) {
+        Pool alone(1);
+        solve(k, alone);
+      });
+    }
+    finish();
+    return std::move(report_);
+  }
+
+ private:
+  void prepare() {
+    Model& model = report_.model;
+    for (const LabelCount& c : data_.classes()) model.labels.push_back(c.label);
+    if (model.binary()) std::swap(model.labels[0], model.labels[1]);  // positive, the larger, first
+    model.problems.resize(model.binary() ? 1 : model.labels.size());
+    for (std::size_t k = 0; k < model.problems.size(); ++k) model.problems[k].label = model.labels[k];
+    model.features = data_.features();
+    model.index_base = data_.index_base();
+    model.reject = options_.reject;
+    model.weights.resize(model.problems.size() * model.features);
+
+    Origin& origin = model.origin;
+    origin.solver = options_.solver == Solver::automatic ? "auto:dual" : "dual";
+    origin.class_weights = class_weights(data_, options_, report_.warnings);
+    costs_ = row_costs(data_, origin.class_weights);
+    check_costs(data_, costs_);
+    const double total = costs_.empty() ? static_cast<double>(data_.rows())
+                                        : std::accumulate(costs_.begin(), costs_.end(), 0.0);
+    origin.cost = options_.lambda > 0 ? 1 / (options_.lambda * total) : options_.cost;
+    report_.lambda = 1 / (origin.cost * total);
+    origin.gap = options_.gap;
+    origin.bias_feature = std::max(0.0, options_.bias);
+    origin.row_weights = !data_.weights().empty();
+    origin.seed = options_.seed;
+    origin.rows = data_.rows();
+    origin.nonzeros = data_.nonzeros();
+    origin.precision = data_.precision();
+    origin.fingerprint = fingerprint(data_, pool_);
+  }
+
+  void solve(std::size_t k, Pool& pool) {
+    Model& model = report_.model;
+    BinaryProblem& out = model.problems[k];
+    const std::vector<std::int8_t> y = signs(data_, out.label);
+    const Problem problem = {.data = &data_,
+                             .y = y,
+                             .costs = costs_,
+                             .cost = model.origin.cost,
+                             .bias = model.origin.bias_feature};
+    const Limits limits = {.gap = options_.gap,
+                           .seconds = options_.time_limit,
+                           .passes = options_.max_passes,
+                           .stop = control_.stop};
+    Monitor monitor(limits, clock_, k, observer_);
+    const Stopwatch solve_clock;
+    const Solution solution = solve_dual(
+        problem, {.seed = options_.seed, .kernels = &choose_kernels(options_.instruction_set)},
+        monitor, pool);
+    const double solve_seconds = solve_clock.seconds();
+    const Stopwatch certify_clock;
+    out.certificate = certify(problem, solution.w, solution.alpha, pool);
+    if (options_.witness) out.witness = compact(problem, solution.alpha);
+    const double certify_seconds = certify_clock.seconds();
+
+    out.iterations = solution.iterations;
+    if (problem.bias != 0) out.bias = problem.bias * solution.w.back();
+    std::copy_n(solution.w.begin(), model.features, model.weights.begin() +
+                                                        static_cast<std::ptrdiff_t>(k * model.features));
+    const std::lock_guard lock(mutex_);
+    report_.problem_seconds[k] = solve_seconds;
+    report_.solve_seconds += solve_seconds;
+    report_.certify_seconds += certify_seconds;
+    report_.iterations += solution.iterations;
+    report_.rows_touched += solution.rows_touched;
+    interrupted_ = interrupted_ || (monitor.reason() == StopReason::interrupted && !converged(out));
+    stalled_ = stalled_ || solution.stalled;
+  }
+
+  bool converged(const BinaryProblem& problem) const {
+    return problem.certificate.relative_gap <= options_.gap;
+  }
+
+  void finish() {
+    Model& model = report_.model;
+    const double seconds = clock_.seconds();
+    if (model.problems.size() > 1) {
+      // Problems ran side by side: share out the wall time as their own clocks did.
+      const double scale = seconds / std::max(1e-9, report_.solve_seconds + report_.certify_seconds);
+      report_.solve_seconds *= scale;
+      report_.certify_seconds *= scale;
+    }
+    const bool good = std::ranges::all_of(
+        model.problems, [&](const BinaryProblem& problem) { return converged(problem); });
+    report_.status = good           ? StopReason::converged
+                     : interrupted_ ? StopReason::interrupted
+                                    : StopReason::limit;
+    model.origin.status = report_.status;
+    if (report_.status == StopReason::limit) {
+      const double gap = model.certificate().relative_gap;
+      report_.warnings.push_back(
+          stalled_ ? warning("solver.stalled", fmt::format("rounding ended progress at gap {:.3g}", gap))
+                   : warning("solver.limit",
+                             fmt::format("stopped by a limit at gap {:.3g}; {:.3g} was asked for", gap,
+                                         options_.gap)));
+    }
+    drop_large_witness();
+    report_.data_passes =
+        static_cast<double>(report_.rows_touched) / static_cast<double>(data_.rows());
+    report_.threads = pool_.threads() - pool_.missing();
+    if (pool_.missing() > 0) {
+      report_.warnings.push_back(
+          warning("system.threads", fmt::format("{} of {} threads could not be started",
+                                                pool_.missing(), pool_.threads())));
+    }
+  }
+
+  void drop_large_witness() {
+    std::uint64_t bytes = 0;
+    for (const BinaryProblem& problem : report_.model.problems) {
+      bytes += problem.witness.states.size() + 8 * problem.witness.free.size();
+    }
+    if (bytes <= kMaxWitnessBytes) return;
+    for (BinaryProblem& problem : report_.model.problems) problem.witness = {};
+    report_.warnings.push_back(
+        warning("witness.dropped", fmt::format("the proof takes {} MiB and is not kept in the model",
+                                               bytes >> 20)));
+  }
+
+  const Dataset& data_;
+  const TrainOptions& options_;
+  const TrainControl& control_;
+  Pool pool_;
+  Stopwatch clock_;
+  std::vector<double> costs_;
+  std::function<void(const Progress&)> observer_;
+  std::mutex mutex_;  // guards what follows while problems run side by side
+  TrainReport report_;
+  bool interrupted_ = false;
+  bool stalled_ = false;
+};
+
+}  // namespace
+
+Result<TrainReport> train(const Dataset& data, const TrainOptions& options,
+                          const TrainControl& control) {
+  return guard([&] {
+    take(validate(options));
+    return Trainer(data, options, control).run();
+  });
+}
+
+}  // namespace hinge

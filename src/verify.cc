@@ -1,0 +1,95 @@
+#include "hinge/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "data/problem.h"
+#include "proof/certificate.h"
+#include "proof/witness.h"
+#include "solve/solver.h"
+
+namespace hinge {
+namespace {
+
+constexpr double kAgreement = 1e-9;
+
+bool close(double a, double b) {
+  return std::abs(a - b) <= kAgreement * std::max({std::abs(a), std::abs(b), 1e-300});
+}
+
+void check_data(const Model& model, const Dataset& data, Pool& pool) {
+  const Origin& origin = model.origin;
+  const auto differs = [](const std::string& what) {
+    fail("verify.data", "this is not the data the model was trained on: " + what,
+         "give the training data in the same row order, with the same --weights");
+  };
+  if (data.rows() != origin.rows) {
+    differs(fmt::format("{} rows instead of {}", data.rows(), origin.rows));
+  }
+  if (data.weights().empty() == origin.row_weights) {
+    differs(origin.row_weights ? "the model was trained with row weights"
+                               : "the model was trained without row weights");
+  }
+  if (fingerprint(data, pool) != origin.fingerprint) differs("the fingerprint differs");
+}
+
+// The weights of one problem with the weight of the constant feature at the end, as in training.
+std::vector<double> point(const Model& model, std::size_t k) {
+  const auto weights = model.weights_of(k);
+  std::vector<double> w(weights.begin(), weights.end());
+  const double feature = model.origin.bias_feature;
+  if (feature != 0) w.push_back(model.problems[k].bias / feature);
+  return w;
+}
+
+}  // namespace
+
+Result<VerifyReport> verify(const Model& model, const Dataset& data, const VerifyOptions& options) {
+  return guard([&] {
+    Pool pool(options.threads);
+    check_data(model, data, pool);
+    const std::vector<double> costs = row_costs(data, model.origin.class_weights);
+    Model again;
+    again.problems.resize(model.problems.size());
+    bool agrees = true;
+    for (std::size_t k = 0; k < model.problems.size(); ++k) {
+      const BinaryProblem& stored = model.problems[k];
+      const std::vector<std::int8_t> y = signs(data, stored.label);
+      const Problem problem = {.data = &data,
+                               .y = y,
+                               .costs = costs,
+                               .cost = model.origin.cost,
+                               .bias = model.origin.bias_feature};
+      std::vector<double> alpha;
+      if (!stored.witness.empty()) {
+        alpha = expand(problem, stored.witness);
+      } else if (options.prove) {
+        const Stopwatch clock;
+        const std::function<void(const Progress&)> nobody;
+        Monitor monitor({.gap = options.gap / 2,
+                         .seconds = std::numeric_limits<double>::infinity(),
+                         .passes = 0,
+                         .stop = options.stop},
+                        clock, k, nobody);
+        alpha = solve_dual(problem, {}, monitor, pool).alpha;
+      }
+      Certificate& certificate = again.problems[k].certificate;
+      certificate = certify(problem, point(model, k), alpha, pool);
+      if (!alpha.empty() && stored.witness.empty()) certificate.bound = "proved";
+      agrees = agrees && close(certificate.primal, stored.certificate.primal) &&
+               (stored.witness.empty() || close(certificate.dual, stored.certificate.dual));
+    }
+    VerifyReport report;
+    report.recomputed = again.certificate();
+    report.stored = model.certificate();
+    report.agrees = agrees;
+    return report;
+  });
+}
+
+}  // namespace hinge
