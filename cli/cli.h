@@ -27,7 +27,7 @@ void add_explain(CLI::App& app, Action& action);
 // Prints errors and warnings on stderr in the form asked for, and counts them.
 class Reporter {
  public:
-  bool quiet = false;               // drops warnings and logs, never errors
+  bool quiet = false;                // drops warnings and logs, never errors
   std::string diagnostics = "text";  // or "json"
 
   void add_to(CLI::App& command);  // --quiet, --diagnostics
@@ -52,8 +52,8 @@ struct DataArguments {
   Result<Dataset> load(const Reporter& reporter);
 };
 
-// Reads DATA the way a model wants it: numbered like its features, values as double. Warns of features
-// and labels the model does not know.
+// Reads DATA the way a model wants it: numbered like its features, values as double. Warns of
+// features and labels the model does not know.
 Result<Dataset> load_for(const Model& model, DataArguments& data, bool labels, int threads,
                          const Reporter& reporter);
 

@@ -102,11 +102,12 @@ int explain(const std::string& id) {
         near += fmt::format(" {}", other.id);
       }
     }
-    usage(near.empty() ? fmt::format("there is no error id \"{}\"", escape(id))
-                       : fmt::format("there is no error id \"{}\"; there are:{}", escape(id), near));
+    usage(near.empty()
+              ? fmt::format("there is no error id \"{}\"", escape(id))
+              : fmt::format("there is no error id \"{}\"; there are:{}", escape(id), near));
   }
-  const std::string code =
-      info->exit_code == 0 ? "a warning; the run goes on" : fmt::format("exit code {}", info->exit_code);
+  const std::string code = info->exit_code == 0 ? "a warning; the run goes on"
+                                                : fmt::format("exit code {}", info->exit_code);
   const Result<void> printed =
       print(fmt::format("{} ({})\n{}\n{}\n", info->id, code, info->meaning, info->remedy));
   return printed.ok() ? 0 : Reporter().fail(printed.error());
@@ -144,21 +145,25 @@ void add_generate(CLI::App& app, Action& action) {
     GenerateOptions options;
   };
   auto generate = std::make_shared<Generate>();
-  CLI::App* command = app.add_subcommand("generate", "Write a synthetic data set of a known shape.");
+  CLI::App* command =
+      app.add_subcommand("generate", "Write a synthetic data set of a known shape.");
   command->add_option("OUT", generate->path, "where to write; - for standard output")->required();
-  command->add_option("--like", generate->options.like,
-                      "ccat, cov1, real-sim, news20 or dense (default ccat)")
+  command
+      ->add_option("--like", generate->options.like,
+                   "ccat, cov1, real-sim, news20 or dense (default ccat)")
       ->type_name("NAME");
   command->add_option("--rows", generate->options.rows, "default: as many as the set it is like")
       ->type_name("N");
-  command->add_option("--features", generate->options.features, "default: likewise")->type_name("N");
+  command->add_option("--features", generate->options.features, "default: likewise")
+      ->type_name("N");
   command->add_option("--seed", generate->options.seed, "default 1")->type_name("N");
   command->add_option("-n,--threads", generate->options.threads, "0 = all cores (default 0)")
       ->type_name("N")
       ->check(CLI::Range(0, 4096));
   generate->reporter.add_to(*command);
-  command->footer("Example: hinge generate ccat.svm --like ccat --rows 100000\n"
-                  "The same options give the same bytes on every machine.");
+  command->footer(
+      "Example: hinge generate ccat.svm --like ccat --rows 100000\n"
+      "The same options give the same bytes on every machine.");
   command->callback([generate, &action] {
     action = [generate] {
       generate->options.stop = &stop_flag();
@@ -180,8 +185,9 @@ void add_split(CLI::App& app, Action& action) {
   command->add_option("DATA", split->source, "libsvm text: a file or a 'pattern*'")->required();
   command->add_option("TRAIN", split->train, "where the larger part goes")->required();
   command->add_option("TEST", split->test, "where the test part goes")->required();
-  command->add_option("--test", split->options.test,
-                      "share of every class for TEST (a number in (0, 1); default 0.1)")
+  command
+      ->add_option("--test", split->options.test,
+                   "share of every class for TEST (a number in (0, 1); default 0.1)")
       ->type_name("S");
   command->add_option("--seed", split->options.seed, "default 1")->type_name("N");
   split->reporter.add_to(*command);
@@ -192,8 +198,8 @@ void add_split(CLI::App& app, Action& action) {
       const Result<SplitCounts> counts =
           split_dataset(split->source, split->train, split->test, split->options);
       if (!counts.ok()) return split->reporter.fail(counts.error(), "nothing written");
-      split->reporter.log(fmt::format("{} rows to {}, {} to {}", counts->train, escape(split->train),
-                                      counts->test, escape(split->test)));
+      split->reporter.log(fmt::format("{} rows to {}, {} to {}", counts->train,
+                                      escape(split->train), counts->test, escape(split->test)));
       return 0;
     };
   });

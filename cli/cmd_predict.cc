@@ -120,8 +120,9 @@ void add_predict(CLI::App& app, Action& action) {
       ->required();
   command->add_option("MODEL", predict->model_path, "as written by train")->required();
   command->add_option("OUT", predict->output, "where to write; default: standard output");
-  command->add_flag("--scores", predict->scores,
-                    "add the decision values: one, or one a class in ascending order of the labels");
+  command->add_flag(
+      "--scores", predict->scores,
+      "add the decision values: one, or one a class in ascending order of the labels");
   command->add_flag("--no-labels", predict->no_labels, "rows of DATA have no label");
   command->add_option("-n,--threads", predict->threads, "0 = all cores (default 0)")
       ->type_name("N")

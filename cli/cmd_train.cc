@@ -160,12 +160,14 @@ int Train::run() {
     }
   }
   if (report->status == StopReason::interrupted) {
-    reporter.log(fmt::format("hinge: interrupted; {} holds the best model so far", escape(model_path)));
+    reporter.log(
+        fmt::format("hinge: interrupted; {} holds the best model so far", escape(model_path)));
   }
-  reporter.log(fmt::format(
-      "gap {:.2g} (primal {:.8g}, bound {:.8g}) after {:.2g} s: load {:.2g}, solve {:.2g}, check {:.2g}",
-      all.relative_gap, all.primal, all.dual, total_seconds, load_seconds, report->solve_seconds,
-      report->certify_seconds));
+  reporter.log(
+      fmt::format("gap {:.2g} (primal {:.8g}, bound {:.8g}) after {:.2g} s: load {:.2g}, solve "
+                  "{:.2g}, check {:.2g}",
+                  all.relative_gap, all.primal, all.dual, total_seconds, load_seconds,
+                  report->solve_seconds, report->certify_seconds));
   if (report->status == StopReason::interrupted) return signal_exit_code();
   if (report->status == StopReason::limit && require_converged) return 3;
   return 0;
@@ -186,7 +188,8 @@ void add_table_options(CLI::App& command, TrainOptions& options) {
       if (Result<void> r = set_option(options, name, text); !r.ok()) throw UsageError{r.error()};
     };
     if (info.argument.empty()) {
-      command.add_flag_callback(flags, [set] { set(""); }, help);
+      command.add_flag_callback(
+          flags, [set] { set(""); }, help);
       continue;
     }
     CLI::Option* option = command.add_option_function<std::vector<std::string>>(
@@ -207,14 +210,15 @@ void add_table_options(CLI::App& command, TrainOptions& options) {
 
 void add_train(CLI::App& app, Action& action) {
   auto train = std::make_shared<Train>();
-  CLI::App* command = app.add_subcommand(
-      "train", "Learn a linear SVM and prove how close it is to the optimum.");
+  CLI::App* command =
+      app.add_subcommand("train", "Learn a linear SVM and prove how close it is to the optimum.");
   command->add_option("DATA", train->data.source, "libsvm text: a file, a 'pattern*', or -")
       ->required();
   command->add_option("MODEL", train->model_path, "where to write; default: DATA's name + .model");
   add_table_options(*command, train->options);
   train->data.add_to(*command, true);
-  command->add_option("--weights", train->data.read.weights_file, "one cost factor a row, a line each")
+  command
+      ->add_option("--weights", train->data.read.weights_file, "one cost factor a row, a line each")
       ->type_name("FILE");
   command->add_option("--trace", train->trace_path, "write one JSON line per progress record")
       ->type_name("FILE");

@@ -58,9 +58,10 @@ int Verify::run() {
   Error error;
   error.id = "model.certificate";
   error.file = model_path;
-  error.message = fmt::format("the model says primal {:.12g} and bound {:.12g}; the data says {:.12g} and {:.12g}",
-                              report->stored.primal, report->stored.dual,
-                              report->recomputed.primal, report->recomputed.dual);
+  error.message = fmt::format(
+      "the model says primal {:.12g} and bound {:.12g}; the data says {:.12g} and {:.12g}",
+      report->stored.primal, report->stored.dual, report->recomputed.primal,
+      report->recomputed.dual);
   error.help = "the model was altered after training, or written by a faulty program";
   return reporter.fail(error);
 }
@@ -85,7 +86,8 @@ void add_verify(CLI::App& app, Action& action) {
   command->add_option("-n,--threads", verify->options.threads, "0 = all cores (default 0)")
       ->type_name("N")
       ->check(CLI::Range(0, 4096));
-  command->add_flag("--strict", verify->data.read.strict, "refuse rows whose indices do not ascend");
+  command->add_flag("--strict", verify->data.read.strict,
+                    "refuse rows whose indices do not ascend");
   command->add_flag("--json", verify->json, "print one JSON object on stdout");
   verify->reporter.add_to(*command);
   command->footer(

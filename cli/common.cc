@@ -24,7 +24,9 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-void to_stderr(const std::string& line) { fmt::print(stderr, "{}\n", line); }
+void to_stderr(const std::string& line) {
+  fmt::print(stderr, "{}\n", line);
+}
 
 }  // namespace
 
@@ -36,8 +38,12 @@ void install_signal_handlers() {
   for (const int number : {SIGINT, SIGTERM, SIGXCPU}) sigaction(number, &action, nullptr);
 }
 
-const std::atomic<bool>& stop_flag() { return g_stop; }
-int signal_exit_code() { return g_signal == 0 ? 0 : 128 + static_cast<int>(g_signal); }
+const std::atomic<bool>& stop_flag() {
+  return g_stop;
+}
+int signal_exit_code() {
+  return g_signal == 0 ? 0 : 128 + static_cast<int>(g_signal);
+}
 
 void usage(std::string message) {
   Error error;

@@ -32,8 +32,9 @@ std::vector<std::string> rewrite_class_weights(int argc, char** argv) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& a = arguments[i];
     operands = operands || a == "--";
-    const bool weight = !operands && a.size() > 2 && a.starts_with("-w") && i + 1 < arguments.size() &&
-                        (std::isdigit(static_cast<unsigned char>(a[2])) != 0 || a[2] == '-' || a[2] == '+');
+    const bool weight =
+        !operands && a.size() > 2 && a.starts_with("-w") && i + 1 < arguments.size() &&
+        (std::isdigit(static_cast<unsigned char>(a[2])) != 0 || a[2] == '-' || a[2] == '+');
     if (weight) {
       out.push_back("--class-weight=" + a.substr(2) + "=" + arguments[++i]);
     } else {
@@ -102,7 +103,8 @@ int main(int argc, char** argv) {
     return 81;
   } catch (const std::exception& problem) {
     fmt::print(stderr, "hinge: error: internal error: {} [run.internal]\n", problem.what());
-    fmt::print(stderr, "hinge: help: this is a bug in hinge {}: please report it\n", hinge::version());
+    fmt::print(stderr, "hinge: help: this is a bug in hinge {}: please report it\n",
+               hinge::version());
     return 70;
   }
 }

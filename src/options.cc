@@ -25,7 +25,8 @@ constexpr int kMaxThreads = 4096;
 double number(const OptionInfo& info, std::string_view text) {
   double value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (result.ec != std::errc() || result.ptr != text.data() + text.size() || !std::isfinite(value)) {
+  if (result.ec != std::errc() || result.ptr != text.data() + text.size() ||
+      !std::isfinite(value)) {
     bad_value(info, text);
   }
   return value;
@@ -47,10 +48,14 @@ struct Row {
 };
 
 void set_solver(TrainOptions& o, const OptionInfo& info, std::string_view text) {
-  static constexpr std::string_view kLiblinear[] = {
-      "L2-regularised logistic regression (primal)", "L2-loss SVM (dual)", "L2-loss SVM (primal)",
-      "", "multi-class SVM by Crammer and Singer", "L1-regularised L2-loss SVM",
-      "L1-regularised logistic regression", "L2-regularised logistic regression (dual)"};
+  static constexpr std::string_view kLiblinear[] = {"L2-regularised logistic regression (primal)",
+                                                    "L2-loss SVM (dual)",
+                                                    "L2-loss SVM (primal)",
+                                                    "",
+                                                    "multi-class SVM by Crammer and Singer",
+                                                    "L1-regularised L2-loss SVM",
+                                                    "L1-regularised logistic regression",
+                                                    "L2-regularised logistic regression (dual)"};
   if (text == "auto" || text == "3") {
     o.solver = Solver::automatic;
   } else if (text == "dual") {
@@ -65,7 +70,8 @@ void set_solver(TrainOptions& o, const OptionInfo& info, std::string_view text) 
 }
 
 void set_bias(TrainOptions& o, const OptionInfo& info, std::string_view text) {
-  o.bias = text == "none" ? 0.0 : std::max(0.0, number(info, text));  // negative = none, as LIBLINEAR
+  o.bias =
+      text == "none" ? 0.0 : std::max(0.0, number(info, text));  // negative = none, as LIBLINEAR
 }
 
 void set_class_weight(TrainOptions& o, const OptionInfo& info, std::string_view text) {
@@ -146,7 +152,8 @@ constexpr auto kRows = std::to_array<Row>({
      [](TrainOptions& o, const OptionInfo&, std::string_view) { o.reject = true; }},
     {{"no-witness", "", "", "", "", "do not keep the proof in the model"},
      [](TrainOptions& o, const OptionInfo&, std::string_view) { o.witness = false; }},
-    {{"seed", "", "N", "a whole number from 0 to 2^64 - 1", "1", "of the order rows are visited in"},
+    {{"seed", "", "N", "a whole number from 0 to 2^64 - 1", "1",
+      "of the order rows are visited in"},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.seed = whole<std::uint64_t>(i, t);
      }},
@@ -163,7 +170,9 @@ constexpr auto kInfos = [] {
 
 }  // namespace
 
-std::span<const OptionInfo> train_option_table() { return kInfos; }
+std::span<const OptionInfo> train_option_table() {
+  return kInfos;
+}
 
 Result<void> set_option(TrainOptions& options, std::string_view name, std::string_view text) {
   return guard([&] {

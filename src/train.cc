@@ -1,5 +1,5 @@
-// Composition root: data set -> binary problems -> solver -> certificate -> model. Nothing else knows
-// all of these.
+// Composition root: data set -> binary problems -> solver -> certificate -> model. Nothing else
+// knows all of these.
 #include "hinge/train.h"
 
 #include <fmt/format.h>
@@ -36,8 +36,9 @@ Error warning(std::string id, std::string message) {
 
 std::uint64_t physical_memory() {
   const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  return pages > 0 && size > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size)
-                               : std::numeric_limits<std::uint64_t>::max();
+  return pages > 0 && size > 0
+             ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size)
+             : std::numeric_limits<std::uint64_t>::max();
 }
 
 void check_data(const Dataset& data, std::vector<Error>& warnings) {
@@ -64,13 +65,14 @@ void check_data(const Dataset& data, std::vector<Error>& warnings) {
   }
   for (const LabelCount& c : data.classes()) {
     if (c.rows < kRareRows && c.rows * 1000 < data.rows()) {
-      warnings.push_back(warning("data.rare-class", fmt::format("class {} has {} of {} rows", c.label,
-                                                                c.rows, data.rows())));
+      warnings.push_back(warning("data.rare-class", fmt::format("class {} has {} of {} rows",
+                                                                c.label, c.rows, data.rows())));
     }
   }
 }
 
-// Class factors that apply to this data; a weight for a label that does not occur is only a warning.
+// Class factors that apply to this data; a weight for a label that does not occur is only a
+// warning.
 std::vector<ClassWeight> class_weights(const Dataset& data, const TrainOptions& options,
                                        std::vector<Error>& warnings) {
   std::vector<ClassWeight> factors;
@@ -87,8 +89,8 @@ std::vector<ClassWeight> class_weights(const Dataset& data, const TrainOptions& 
   }
   for (const ClassWeight& w : options.class_weights) {
     if (std::ranges::find(data.classes(), w.label, &LabelCount::label) == data.classes().end()) {
-      warnings.push_back(warning("usage.class-weight",
-                                 fmt::format("no row has label {}; its weight is unused", w.label)));
+      warnings.push_back(warning(
+          "usage.class-weight", fmt::format("no row has label {}; its weight is unused", w.label)));
     }
   }
   return factors;
@@ -98,7 +100,8 @@ void check_costs(const Dataset& data, std::span<const double> costs) {
   if (costs.empty()) return;
   for (const LabelCount& c : data.classes()) {
     double sum = 0;
-    for (std::size_t i = 0; i < costs.size(); ++i) sum += data.labels()[i] == c.label ? costs[i] : 0;
+    for (std::size_t i = 0; i < costs.size(); ++i)
+      sum += data.labels()[i] == c.label ? costs[i] : 0;
     if (!(sum > 0)) {
       fail("data.weights.zero", fmt::format("all rows of class {} have weight 0", c.label));
     }
@@ -153,7 +156,8 @@ class Trainer {
     for (const LabelCount& c : data_.classes()) model.labels.push_back(c.label);
     if (model.binary()) std::swap(model.labels[0], model.labels[1]);  // positive, the larger, first
     model.problems.resize(model.binary() ? 1 : model.labels.size());
-    for (std::size_t k = 0; k < model.problems.size(); ++k) model.problems[k].label = model.labels[k];
+    for (std::size_t k = 0; k < model.problems.size(); ++k)
+      model.problems[k].label = model.labels[k];
     model.features = data_.features();
     model.index_base = data_.index_base();
     model.reject = options_.reject;
@@ -204,8 +208,8 @@ class Trainer {
 
     out.iterations = solution.iterations;
     if (problem.bias != 0) out.bias = problem.bias * solution.w.back();
-    std::copy_n(solution.w.begin(), model.features, model.weights.begin() +
-                                                        static_cast<std::ptrdiff_t>(k * model.features));
+    std::copy_n(solution.w.begin(), model.features,
+                model.weights.begin() + static_cast<std::ptrdiff_t>(k * model.features));
     const std::lock_guard lock(mutex_);
     report_.problem_seconds[k] = solve_seconds;
     report_.solve_seconds += solve_seconds;
@@ -225,7 +229,8 @@ class Trainer {
     const double seconds = clock_.seconds();
     if (model.problems.size() > 1) {
       // Problems ran side by side: share out the wall time as their own clocks did.
-      const double scale = seconds / std::max(1e-9, report_.solve_seconds + report_.certify_seconds);
+      const double scale =
+          seconds / std::max(1e-9, report_.solve_seconds + report_.certify_seconds);
       report_.solve_seconds *= scale;
       report_.certify_seconds *= scale;
     }
@@ -238,19 +243,20 @@ class Trainer {
     if (report_.status == StopReason::limit) {
       const double gap = model.certificate().relative_gap;
       report_.warnings.push_back(
-          stalled_ ? warning("solver.stalled", fmt::format("rounding ended progress at gap {:.3g}", gap))
-                   : warning("solver.limit",
-                             fmt::format("stopped by a limit at gap {:.3g}; {:.3g} was asked for", gap,
-                                         options_.gap)));
+          stalled_
+              ? warning("solver.stalled", fmt::format("rounding ended progress at gap {:.3g}", gap))
+              : warning("solver.limit",
+                        fmt::format("stopped by a limit at gap {:.3g}; {:.3g} was asked for", gap,
+                                    options_.gap)));
     }
     drop_large_witness();
     report_.data_passes =
         static_cast<double>(report_.rows_touched) / static_cast<double>(data_.rows());
     report_.threads = pool_.threads() - pool_.missing();
     if (pool_.missing() > 0) {
-      report_.warnings.push_back(
-          warning("system.threads", fmt::format("{} of {} threads could not be started",
-                                                pool_.missing(), pool_.threads())));
+      report_.warnings.push_back(warning(
+          "system.threads",
+          fmt::format("{} of {} threads could not be started", pool_.missing(), pool_.threads())));
     }
   }
 
@@ -262,8 +268,8 @@ class Trainer {
     if (bytes <= kMaxWitnessBytes) return;
     for (BinaryProblem& problem : report_.model.problems) problem.witness = {};
     report_.warnings.push_back(
-        warning("witness.dropped", fmt::format("the proof takes {} MiB and is not kept in the model",
-                                               bytes >> 20)));
+        warning("witness.dropped",
+                fmt::format("the proof takes {} MiB and is not kept in the model", bytes >> 20)));
   }
 
   const Dataset& data_;

@@ -2,6 +2,8 @@
 
 namespace hinge {
 
-const char* version() { return HINGE_VERSION; }
+const char* version() {
+  return HINGE_VERSION;
+}
 
 }  // namespace hinge

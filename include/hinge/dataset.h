@@ -1,9 +1,9 @@
 // Rows, labels and weights, read once and never changed.
 //
 // A Dataset is a cheap handle on immutable memory: copies share it, and any number of threads may
-// read it at once. Rows are sparse (CSR): 64-bit offsets, 32-bit columns ascending within a row, and
-// float or double values; explicit zeros are not stored. It knows nothing of losses or classes to
-// come: labels are the integers of the file.
+// read it at once. Rows are sparse (CSR): 64-bit offsets, 32-bit columns ascending within a row,
+// and float or double values; explicit zeros are not stored. It knows nothing of losses or classes
+// to come: labels are the integers of the file.
 #pragma once
 
 #include <atomic>
@@ -46,8 +46,8 @@ class Dataset {
   Dataset() = default;
 
   // Wraps arrays without copying them; `owner` keeps them alive. `weights` is empty (all 1) or one
-  // factor >= 0 a row. Everything is checked in one pass: offsets ascending, columns ascending within
-  // a row and below `features`, values finite, sizes equal. Fails with data.matrix.
+  // factor >= 0 a row. Everything is checked in one pass: offsets ascending, columns ascending
+  // within a row and below `features`, values finite, sizes equal. Fails with data.matrix.
   static Result<Dataset> wrap(View view, std::span<const std::int64_t> labels,
                               std::span<const double> weights, std::shared_ptr<const void> owner);
 
@@ -57,8 +57,8 @@ class Dataset {
   Precision precision() const { return view_.index() == 0 ? Precision::f32 : Precision::f64; }
   int index_base() const { return index_base_; }  // what column 0 is called in text: 0 or 1
   std::span<const std::int64_t> labels() const { return labels_; }
-  std::span<const double> weights() const { return weights_; }          // empty: all rows weigh 1
-  const std::vector<LabelCount>& classes() const { return classes_; }   // ascending by label
+  std::span<const double> weights() const { return weights_; }         // empty: all rows weigh 1
+  const std::vector<LabelCount>& classes() const { return classes_; }  // ascending by label
   const View& view() const { return view_; }
 
   // Calls f(CsrView<float>) or f(CsrView<double>), whichever the data is.
@@ -82,22 +82,23 @@ class Dataset {
 };
 
 struct ReadOptions {
-  Precision precision = Precision::f32;           // f32 halves memory and time; sums are double anyway
-  IndexBase index_base = IndexBase::automatic;    // automatic: an index 0 anywhere makes it 0-based
-  bool strict = false;                            // refuse rows whose indices are not ascending
-  bool labels = true;                             // false: rows start with their first index:value
-  int threads = 0;                                // 0 = all cores
+  Precision precision = Precision::f32;  // f32 halves memory and time; sums are double anyway
+  IndexBase index_base = IndexBase::automatic;  // automatic: an index 0 anywhere makes it 0-based
+  bool strict = false;                          // refuse rows whose indices are not ascending
+  bool labels = true;                           // false: rows start with their first index:value
+  int threads = 0;                              // 0 = all cores
   std::uint64_t max_line_bytes = std::uint64_t{1} << 30;
-  std::string weights_file;                       // one factor a row, or empty
+  std::string weights_file = {};  // one factor a row, or empty
 
-  const std::atomic<bool>* stop = nullptr;        // polled; reading then fails with run.interrupted
-  std::function<void(std::uint64_t bytes, std::uint64_t total)> progress;  // total 0 = unknown
+  const std::atomic<bool>* stop = nullptr;  // polled; reading then fails with run.interrupted
+  std::function<void(std::uint64_t bytes, std::uint64_t total)> progress = {};  // total 0 = unknown
 };
 
-// Reads libsvm/svmlight text: `label index:value index:value ... # comment`, one row a line. `source` is
-// a file, "-" for standard input, or a pattern ("part-*.svm"): several files are one data set in name
-// order. Numbers are correctly rounded, the locale does not matter. Memory stays below 1.6 times the
-// result. What was odd but usable is appended to `warnings`, one entry a kind with its first place.
+// Reads libsvm/svmlight text: `label index:value index:value ... # comment`, one row a line.
+// `source` is a file, "-" for standard input, or a pattern ("part-*.svm"): several files are one
+// data set in name order. Numbers are correctly rounded, the locale does not matter. Memory stays
+// below 1.6 times the result. What was odd but usable is appended to `warnings`, one entry a kind
+// with its first place.
 Result<Dataset> read_dataset(const std::string& source, const ReadOptions& options,
                              std::vector<Error>& warnings);
 

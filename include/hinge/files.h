@@ -1,5 +1,5 @@
-// The one way hinge writes a file. A reader of `path` sees the old file or the whole new one, never a
-// part of it: bytes go to a temporary file in the same folder, which is synced and then renamed.
+// The one way hinge writes a file. A reader of `path` sees the old file or the whole new one, never
+// a part of it: bytes go to a temporary file in the same folder, which is synced and then renamed.
 // "-", pipes and devices cannot be renamed onto; they are written as streams with checked errors.
 #pragma once
 

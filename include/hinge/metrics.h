@@ -11,8 +11,9 @@
 namespace hinge {
 
 // Binary: precision, recall, F1, AUC and average precision of the positive class. Several classes:
-// their plain means over the classes that occur in the data (one against the rest). A ratio 0/0 is 0;
-// AUC is 0.5 and average precision 0 where a side has no row. Ties in the score share their rank.
+// their plain means over the classes that occur in the data (one against the rest). A ratio 0/0 is
+// 0; AUC is 0.5 and average precision 0 where a side has no row. Ties in the score share their
+// rank.
 struct Metrics {
   std::uint64_t rows = 0;
   double accuracy = 0;
@@ -22,9 +23,9 @@ struct Metrics {
   double f1 = 0;
   double auc = 0;
   double average_precision = 0;
-  std::uint64_t rejected = 0;                        // rows given no class; they count as errors
-  std::uint64_t unseen_labels = 0;                   // rows whose label the model does not know
-  std::vector<std::int64_t> labels;                  // of the model and the data, ascending
+  std::uint64_t rejected = 0;                         // rows given no class; they count as errors
+  std::uint64_t unseen_labels = 0;                    // rows whose label the model does not know
+  std::vector<std::int64_t> labels;                   // of the model and the data, ascending
   std::vector<std::vector<std::uint64_t>> confusion;  // [true label][predicted label]
 };
 

@@ -1,8 +1,9 @@
 // A trained model: hyperplanes, the labels they stand for, and the proof of how good they are.
 //
 // Binary: one hyperplane; labels = {positive, negative}, positive being the larger label. Several
-// classes: one hyperplane a class (one against the rest), labels ascending. Score of class k on row x:
-// <w_k, x> + b_k. The largest score wins; in a binary model the sign decides (0 counts as positive).
+// classes: one hyperplane a class (one against the rest), labels ascending. Score of class k on row
+// x: <w_k, x> + b_k. The largest score wins; in a binary model the sign decides (0 counts as
+// positive).
 #pragma once
 
 #include <cstdint>
@@ -93,7 +94,8 @@ struct Predictions {
 Result<Predictions> predict(const Model& model, const Dataset& data, int threads = 0);
 
 // The native format: a safetensors file (docs/formats.md), written atomically. The same model gives
-// the same bytes. Reading is strict: any damage is refused with a model.* id before memory is taken.
+// the same bytes. Reading is strict: any damage is refused with a model.* id before memory is
+// taken.
 Result<void> save_model(const Model& model, const std::string& path);
 Result<Model> load_model(const std::string& path);
 

@@ -24,11 +24,11 @@ struct TrainOptions {
   double gap = 1e-3;  // stop when (primal - bound)/primal <= gap; in (0, 1]
   Solver solver = Solver::automatic;
   double bias = 0;  // value of a constant, regularised feature; 0 = none
-  std::vector<ClassWeight> class_weights;  // factor > 0 on the cost of a row of that class
-  bool balanced = false;                   // class factors rows/(classes * rows of the class)
-  bool reject = false;                     // several classes: keep "no class" in the model
-  bool witness = true;                     // keep the proof in the model
-  int threads = 0;                         // 0 = all cores; at most 4096; never changes the result
+  std::vector<ClassWeight> class_weights = {};  // factor > 0 on the cost of a row of that class
+  bool balanced = false;                        // class factors rows/(classes * rows of the class)
+  bool reject = false;                          // several classes: keep "no class" in the model
+  bool witness = true;                          // keep the proof in the model
+  int threads = 0;  // 0 = all cores; at most 4096; never changes the result
   double time_limit = std::numeric_limits<double>::infinity();  // seconds of training; >= 0
   std::uint64_t max_passes = 0;  // passes over the data; 0 = no limit
   std::uint64_t seed = 1;

@@ -5,9 +5,9 @@
 //   auto run = hinge::train(*data, {.cost = 1, .gap = 1e-3});
 //   auto saved = hinge::save_model(run->model, "train.model");
 //
-// train() minimises P(w) = 1/2|w|^2 + C sum_i c_i max(0, 1 - y_i <w,x_i>) for two classes, or once per
-// class against the rest, and proves how close it came. The model is the same to the bit for any
-// number of threads and any instruction set, unless a time limit or a signal cut the run short.
+// train() minimises P(w) = 1/2|w|^2 + C sum_i c_i max(0, 1 - y_i <w,x_i>) for two classes, or once
+// per class against the rest, and proves how close it came. The model is the same to the bit for
+// any number of threads and any instruction set, unless a time limit or a signal cut the run short.
 #pragma once
 
 #include <atomic>
@@ -24,12 +24,12 @@ namespace hinge {
 
 // One record for log, trace, stop rule and result. Values the solver has no notion of are 0.
 struct Progress {
-  std::size_t problem = 0;     // which binary problem, 0 .. problems - 1
-  double seconds = 0;          // since training began
+  std::size_t problem = 0;  // which binary problem, 0 .. problems - 1
+  double seconds = 0;       // since training began
   std::uint64_t iteration = 0;
-  double data_passes = 0;      // rows touched / rows
-  double primal = 0;           // best so far
-  double dual = 0;             // best bound so far
+  double data_passes = 0;  // rows touched / rows
+  double primal = 0;       // best so far
+  double dual = 0;         // best bound so far
   double relative_gap = 1;
   std::uint64_t active_rows = 0;
   std::uint64_t planes = 0;
@@ -39,7 +39,7 @@ struct Progress {
 // How the caller follows and steers a run. The observer is called from one thread at a time, not
 // always the same one.
 struct TrainControl {
-  std::function<void(const Progress&)> observer;
+  std::function<void(const Progress&)> observer = {};
   const std::atomic<bool>* stop = nullptr;  // true: end soon and return the best model so far
 };
 
@@ -57,8 +57,8 @@ struct TrainReport {
   std::vector<double> problem_seconds;  // one a binary problem
 };
 
-// Needs at least two labels (data.one-class). A run that is stopped early is not a failure: its model
-// carries the gap it reached.
+// Needs at least two labels (data.one-class). A run that is stopped early is not a failure: its
+// model carries the gap it reached.
 Result<TrainReport> train(const Dataset& data, const TrainOptions& options = {},
                           const TrainControl& control = {});
 

@@ -1,7 +1,7 @@
 // Checks a model's certificate against the data, trusting neither the solver nor the model.
 //
-// P and D are recomputed in plain double code from the rows, the weights w and the witness alpha of the
-// model; the box 0 <= alpha_i <= C c_i and the fingerprint of the data are checked first.
+// P and D are recomputed in plain double code from the rows, the weights w and the witness alpha of
+// the model; the box 0 <= alpha_i <= C c_i and the fingerprint of the data are checked first.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@
 namespace hinge {
 
 struct VerifyOptions {
-  bool prove = false;   // find a bound where the model has none, by dual descent
-  double gap = 1e-3;    // how tight the bound found by `prove` shall be, relative to the optimum
+  bool prove = false;  // find a bound where the model has none, by dual descent
+  double gap = 1e-3;   // how tight the bound found by `prove` shall be, relative to the optimum
   int threads = 0;
   const std::atomic<bool>* stop = nullptr;  // polled while a bound is being found
 };

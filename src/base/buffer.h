@@ -1,6 +1,7 @@
 // A growable array for bulk data: memory comes straight from the kernel in huge pages where it has
-// them, is not touched before it is written, and moves without being copied when it grows. That keeps
-// the peak memory of building an array near the array itself, where std::vector needs three times it.
+// them, is not touched before it is written, and moves without being copied when it grows. That
+// keeps the peak memory of building an array near the array itself, where std::vector needs three
+// times it.
 #pragma once
 
 #include <algorithm>

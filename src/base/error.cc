@@ -15,7 +15,8 @@ constexpr int kUsage = 64, kData = 65, kNoInput = 66, kUnavailable = 69, kIntern
               kCantCreate = 73, kIo = 74, kPermission = 77, kCorrupt = 80, kMemory = 81,
               kNumeric = 82, kSignal = 130;
 
-// Every id there is, sorted. `hinge explain ID` prints a row; the exit code of an error is its row's.
+// Every id there is, sorted. `hinge explain ID` prints a row; the exit code of an error is its
+// row's.
 constexpr auto kCatalogue = std::to_array<ErrorInfo>({
     {"data.all-zero", 0, "No row has a feature that is not zero.",
      "The model can only be a bias. Check that the right file was given."},
@@ -34,8 +35,7 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
      "Indices start at 1 (or at 0, see --index-base)."},
     {"data.index.order", kData, "The indices of a row do not ascend and --strict was given.",
      "Sort the row, or drop --strict to let hinge sort it."},
-    {"data.index.range", kData, "A feature index does not fit 64 bits.",
-     "Renumber the features."},
+    {"data.index.range", kData, "A feature index does not fit 64 bits.", "Renumber the features."},
     {"data.index.unsorted", 0, "Some rows were not sorted by index; hinge sorted them.",
      "Nothing needs doing. --strict refuses such rows."},
     {"data.index.unseen", 0, "The data has features the model was not trained on.",
@@ -76,8 +76,7 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
      "Mend the row; if it is the last one, the file may have been cut off."},
     {"data.value.nonfinite", kData, "A feature value is nan or infinite.",
      "Remove the row, or mend it."},
-    {"data.value.overflow", kData, "A feature value is too large for a double.",
-     "Scale the data."},
+    {"data.value.overflow", kData, "A feature value is too large for a double.", "Scale the data."},
     {"data.value.underflow", 0, "Some values were too small to be kept exactly.",
      "They were rounded to the nearest representable number, often 0. --precision f64 keeps more."},
     {"data.weight", kData, "A row weight is not a finite number >= 0.",
@@ -170,9 +169,8 @@ std::string show_excerpt(const Error& error) {
       escape(std::string_view(error.excerpt).substr(caret, error.caret_length)).size();
   const std::string number = fmt::format("{:5}", error.line);
   return fmt::format("\n{} | {}{}\n{:{}} | {:{}}^{:~<{}}", number, before, rest, "", number.size(),
-                     "", before.size(), "", std::min(wrong, rest.size()) > 1
-                                                ? std::min(wrong, rest.size()) - 1
-                                                : 0);
+                     "", before.size(), "",
+                     std::min(wrong, rest.size()) > 1 ? std::min(wrong, rest.size()) - 1 : 0);
 }
 
 }  // namespace
@@ -214,7 +212,9 @@ std::string to_json(const Error& error) {
   return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
-std::span<const ErrorInfo> error_catalogue() { return kCatalogue; }
+std::span<const ErrorInfo> error_catalogue() {
+  return kCatalogue;
+}
 
 const ErrorInfo* find_error(std::string_view id) {
   const auto found = std::ranges::find(kCatalogue, id, &ErrorInfo::id);
@@ -241,7 +241,8 @@ void fail_file(std::string id, std::string file, std::string message, std::strin
 
 void fail_errno(std::string id, const std::string& file, std::string_view doing, int errno_value) {
   if (errno_value == EACCES || errno_value == EPERM) id = "io.permission";
-  fail(std::move(id), fmt::format("cannot {} {}: {}", doing, escape(file), errno_text(errno_value)));
+  fail(std::move(id),
+       fmt::format("cannot {} {}: {}", doing, escape(file), errno_text(errno_value)));
 }
 
 std::string errno_text(int errno_value) {

@@ -1,5 +1,5 @@
-// Inside the library a failure of the outside world is thrown as one exception type and turned into a
-// Result at the public border by guard(). Code in between stays readable and loses nothing.
+// Inside the library a failure of the outside world is thrown as one exception type and turned into
+// a Result at the public border by guard(). Code in between stays readable and loses nothing.
 #pragma once
 
 #include <exception>

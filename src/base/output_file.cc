@@ -33,7 +33,8 @@ std::string resolve_links(const std::string& path) {
 }
 
 mode_t current_umask() {
-  // There is no call that only reads the mask; /proc tells it without changing it for other threads.
+  // There is no call that only reads the mask; /proc tells it without changing it for other
+  // threads.
   if (FILE* status = std::fopen("/proc/self/status", "re")) {
     char line[128];
     unsigned mask = 022;
@@ -48,9 +49,13 @@ mode_t current_umask() {
 
 }  // namespace
 
-OutputFile::~OutputFile() { abandon(); }
+OutputFile::~OutputFile() {
+  abandon();
+}
 
-OutputFile::OutputFile(OutputFile&& other) noexcept { *this = std::move(other); }
+OutputFile::OutputFile(OutputFile&& other) noexcept {
+  *this = std::move(other);
+}
 
 OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
   std::swap(path_, other.path_);
@@ -134,8 +139,7 @@ Result<void> OutputFile::commit() {
     const auto check = [&](int result, std::string_view doing) {
       if (result != 0) {
         const int reason = errno;
-        fail("io.write",
-             fmt::format("cannot {} {}: {}", doing, escape(path_), errno_text(reason)));
+        fail("io.write", fmt::format("cannot {} {}: {}", doing, escape(path_), errno_text(reason)));
       }
     };
     if (temporary_.empty()) {

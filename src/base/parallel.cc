@@ -24,8 +24,8 @@ int available_cores() {
   return count == 0 ? 1 : static_cast<int>(count);
 }
 
-// One job at a time: `generation` announces it, `next` hands out its blocks, `busy` counts the workers
-// that have not yet left it.
+// One job at a time: `generation` announces it, `next` hands out its blocks, `busy` counts the
+// workers that have not yet left it.
 struct Pool::Shared {
   std::mutex mutex;
   std::condition_variable work;
@@ -92,7 +92,9 @@ Pool::~Pool() {
   for (std::thread& worker : shared_->workers) worker.join();
 }
 
-int Pool::missing() const { return shared_ ? shared_->missing : 0; }
+int Pool::missing() const {
+  return shared_ ? shared_->missing : 0;
+}
 
 void Pool::start() {
   if (shared_ && owner_ == getpid()) return;

@@ -39,7 +39,9 @@ constexpr auto kTypes = std::to_array<TypeName>({{DType::u8, "U8", 1},
                                                  {DType::f32, "F32", 4},
                                                  {DType::f64, "F64", 8}});
 
-const TypeName& info(DType dtype) { return *std::ranges::find(kTypes, dtype, &TypeName::dtype); }
+const TypeName& info(DType dtype) {
+  return *std::ranges::find(kTypes, dtype, &TypeName::dtype);
+}
 
 std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -48,7 +50,8 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 // The header with the 16 digits of its own checksum as zeros, or empty if they are not there once.
 std::string blanked(std::string_view header) {
   const std::size_t at = header.find(kHeaderSumKey);
-  if (at == std::string_view::npos || header.find(kHeaderSumKey, at + 1) != std::string_view::npos) {
+  if (at == std::string_view::npos ||
+      header.find(kHeaderSumKey, at + 1) != std::string_view::npos) {
     return {};
   }
   const std::size_t digits = at + kHeaderSumKey.size();
@@ -97,7 +100,8 @@ void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Met
 namespace {
 
 // Receives the header's JSON events and accepts exactly:
-// {"__metadata__":{string:string,...}, name:{"dtype":string,"shape":[n,...],"data_offsets":[n,n]},...}
+// {"__metadata__":{string:string,...},
+// name:{"dtype":string,"shape":[n,...],"data_offsets":[n,n]},...}
 class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
  public:
   struct Entry {
@@ -114,7 +118,8 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     if (depth_ == 1) return true;
     if (depth_ != 2) return refuse("an object where none belongs");
     in_metadata_ = key_ == "__metadata__";
-    if (!in_metadata_) entries.push_back({.name = key_, .dtype = {}, .shape = {}, .offsets = {}, .fields = {}});
+    if (!in_metadata_)
+      entries.push_back({.name = key_, .dtype = {}, .shape = {}, .offsets = {}, .fields = {}});
     return true;
   }
   bool end_object() override {
@@ -223,7 +228,8 @@ TensorFile TensorFile::read(const std::string& path, std::string_view kind) {
   const std::size_t size = file.bytes_.size();
   std::uint64_t length = 0;
   if (size < sizeof length + 2) {
-    file.reject(size == 0 ? "truncated" : "magic", fmt::format("{} bytes are no hinge {}", size, kind));
+    file.reject(size == 0 ? "truncated" : "magic",
+                fmt::format("{} bytes are no hinge {}", size, kind));
   }
   std::memcpy(&length, file.bytes_.data(), sizeof length);
   if (length > kMaxHeader || length % 8 != 0 || static_cast<char>(file.bytes_[8]) != '{') {
@@ -256,8 +262,8 @@ void TensorFile::parse_header(std::string_view header, std::uint64_t data_bytes)
         reject("header", fmt::format("the shape of array {} overflows", name));
       }
     }
-    if (entry.offsets.size() != 2 || entry.offsets[0] != expected ||
-        entry.offsets[1] < expected || entry.offsets[1] - expected != bytes) {
+    if (entry.offsets.size() != 2 || entry.offsets[0] != expected || entry.offsets[1] < expected ||
+        entry.offsets[1] - expected != bytes) {
       reject("header", fmt::format("array {} is not where it should be", name));
     }
     expected = entry.offsets[1];

@@ -1,6 +1,7 @@
-// Our one container: safetensors. 8 bytes header length, a JSON header, then contiguous little-endian
-// arrays. Every array and the header carry an XXH3 checksum in the metadata. docs/formats.md has the
-// bytes. Writing is deterministic; reading is strict and refuses anything a hinge would not write.
+// Our one container: safetensors. 8 bytes header length, a JSON header, then contiguous
+// little-endian arrays. Every array and the header carry an XXH3 checksum in the metadata.
+// docs/formats.md has the bytes. Writing is deterministic; reading is strict and refuses anything a
+// hinge would not write.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +50,8 @@ void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Met
 
 class TensorFile {
  public:
-  // `kind` ("model") starts the ids of its errors: model.truncated, model.checksum, ... Throws Failure.
+  // `kind` ("model") starts the ids of its errors: model.truncated, model.checksum, ... Throws
+  // Failure.
   static TensorFile read(const std::string& path, std::string_view kind);
 
   const Metadata& metadata() const { return metadata_; }

@@ -13,7 +13,9 @@
 namespace hinge {
 namespace {
 
-[[noreturn]] void bad_matrix(const std::string& message) { fail("data.matrix", message); }
+[[noreturn]] void bad_matrix(const std::string& message) {
+  fail("data.matrix", message);
+}
 
 void check_weights(std::span<const double> weights, std::uint64_t rows) {
   if (weights.size() != rows) {
@@ -38,14 +40,15 @@ void check_matrix(const CsrView<Value>& m) {
   for (std::uint64_t i = 0; i < m.rows; ++i) {
     double squares = 0;
     for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
-      if (m.columns[k] >= m.features ||
-          (k > m.offsets[i] && m.columns[k] <= m.columns[k - 1])) {
-        bad_matrix(fmt::format("row {}: column {} is out of range or out of order", i, m.columns[k]));
+      if (m.columns[k] >= m.features || (k > m.offsets[i] && m.columns[k] <= m.columns[k - 1])) {
+        bad_matrix(
+            fmt::format("row {}: column {} is out of range or out of order", i, m.columns[k]));
       }
       const auto value = static_cast<double>(m.values[k]);
       squares += value * value;
     }
-    if (!std::isfinite(squares)) bad_matrix(fmt::format("row {}: a value is not finite, or its square overflows", i));
+    if (!std::isfinite(squares))
+      bad_matrix(fmt::format("row {}: a value is not finite, or its square overflows", i));
   }
 }
 
@@ -68,8 +71,7 @@ std::vector<LabelCount> DatasetBuilder::count_classes(std::span<const std::int64
 }
 
 Result<Dataset> Dataset::wrap(View view, std::span<const std::int64_t> labels,
-                              std::span<const double> weights,
-                              std::shared_ptr<const void> owner) {
+                              std::span<const double> weights, std::shared_ptr<const void> owner) {
   return guard([&] {
     std::visit([](const auto& m) { check_matrix(m); }, view);
     Dataset data;

@@ -38,7 +38,7 @@ constexpr auto kShapes = std::to_array<Shape>({
      .min_features = 1'000,
      .max_features = kMaxFeatures,
      .row_bytes = 1'030,
-     .text = {.decimals = 5}},
+     .text = {.decimals = 5}},  // six would make 890 MB of the full set
     {.name = "cov1",
      .kind = Kind::cover,
      .rows = 581'012,

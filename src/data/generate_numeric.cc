@@ -105,7 +105,7 @@ class DenseRows {
   }
 
  private:
-  static constexpr double kSeparation = 1.7;  // of a class from the middle, in noise widths
+  static constexpr double kSeparation = 1.6;  // of a class from the middle, in noise widths
   static constexpr double kFlips = 0.015;
 
   void append_row(std::uint64_t row, std::vector<double>& values, std::string& out) const {

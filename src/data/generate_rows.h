@@ -42,7 +42,7 @@ struct TextShape {
   double min_share = 0.15;  // of the words from topics, uniform from min_share to max_share
   double max_share = 0.5;
   double max_side = 0.3;  // of these from the side topic, uniform from 0
-  double flips = 0.025;   // labels turned round
+  double flips = 0.02;    // labels turned round
   int decimals = 6;       // of the values
 };
 RowMaker make_text_rows(const TextShape& shape, std::uint64_t features, std::uint64_t seed);

@@ -1,7 +1,7 @@
 // Reads libsvm text with several threads.
 //
-// One thread at a time takes the next chunk of whole lines from the input (Feeder), so files, pipes and
-// anything else that yields bytes in order are read the same way. Chunks are parsed in parallel
+// One thread at a time takes the next chunk of whole lines from the input (Feeder), so files, pipes
+// and anything else that yields bytes in order are read the same way. Chunks are parsed in parallel
 // (text_row.h) into small batches that stay in the cache, and appended to the final arrays in their
 // order (Assembly). Nothing depends on the number of threads: not the arrays, not which errors are
 // reported, not their line numbers.
@@ -44,13 +44,13 @@ const char* recognise(std::string_view head) {
   };
   using std::string_view_literals::operator""sv;
   static constexpr Magic kMagics[] = {
-      {"\x1f\x8b"sv, "a gzip file"},       {"BZh"sv, "a bzip2 file"},
-      {"\xfd\x37zXZ\0"sv, "an xz file"},   {"\x28\xb5\x2f\xfd"sv, "a zstd file"},
-      {"PK\3\4"sv, "a zip archive"},       {"\x7f\x45LF"sv, "a program (ELF)"},
-      {"\xff\xd8\xff"sv, "a JPEG image"},  {"\x89PNG"sv, "a PNG image"},
-      {"PAR1"sv, "a parquet file"},        {"%PDF"sv, "a PDF document"},
-      {"\xff\xfe\0\0"sv, "UTF-32 text"},   {"\0\0\xfe\xff"sv, "UTF-32 text"},
-      {"\xff\xfe"sv, "UTF-16 text"},       {"\xfe\xff"sv, "UTF-16 text"},
+      {"\x1f\x8b"sv, "a gzip file"},      {"BZh"sv, "a bzip2 file"},
+      {"\xfd\x37zXZ\0"sv, "an xz file"},  {"\x28\xb5\x2f\xfd"sv, "a zstd file"},
+      {"PK\3\4"sv, "a zip archive"},      {"\x7f\x45LF"sv, "a program (ELF)"},
+      {"\xff\xd8\xff"sv, "a JPEG image"}, {"\x89PNG"sv, "a PNG image"},
+      {"PAR1"sv, "a parquet file"},       {"%PDF"sv, "a PDF document"},
+      {"\xff\xfe\0\0"sv, "UTF-32 text"},  {"\0\0\xfe\xff"sv, "UTF-32 text"},
+      {"\xff\xfe"sv, "UTF-16 text"},      {"\xfe\xff"sv, "UTF-16 text"},
   };
   for (const Magic& magic : kMagics) {
     if (head.starts_with(magic.bytes)) return magic.name;
@@ -105,15 +105,16 @@ class Feeder {
   bool fill(Chunk& chunk) {
     std::size_t size = tail_.size();
     if (ended_ && size == 0) return false;
-    if (chunk.text.size() < kChunkBytes + kTextPadding) chunk.text.resize(kChunkBytes + kTextPadding);
+    if (chunk.text.size() < kChunkBytes + kTextPadding)
+      chunk.text.resize(kChunkBytes + kTextPadding);
     if (chunk.text.size() < 2 * size + kTextPadding) chunk.text.resize(2 * size + kTextPadding);
     std::memcpy(chunk.text.data(), tail_.data(), size);
     tail_.clear();
     std::size_t lines = 0;  // bytes of whole lines
     while (!ended_ && lines == 0) {
-      if (size > options_.max_line_bytes) refuse_long_line();
       const std::size_t room = chunk.text.size() - kTextPadding - size;
       if (room == 0) {
+        check_line_length({chunk.text.data(), size});
         chunk.text.resize(2 * chunk.text.size());
         continue;
       }
@@ -128,6 +129,7 @@ class Feeder {
       }
     }
     if (size == 0) return false;
+    check_line_length({chunk.text.data(), size});
     chunk.unterminated = false;
     if (ended_) {
       if (chunk.text[size - 1] != '\n') {
@@ -139,7 +141,8 @@ class Feeder {
       tail_.assign(chunk.text.data() + lines, size - lines);
     }
     // What follows the last newline is looked at but never used; it must be the same every time.
-    std::memset(chunk.text.data() + lines, '\n', kTextPadding - (lines == size && chunk.unterminated));
+    std::memset(chunk.text.data() + lines, '\n',
+                kTextPadding - (lines == size && chunk.unterminated));
     chunk.size = lines;
     chunk.file = file_;
     chunk.offset = offset_;
@@ -149,12 +152,16 @@ class Feeder {
 
   void check_head(std::string_view head) const {
     if (const char* name = recognise(head)) {
-      fail_file("data.encoding", source_->name(), fmt::format("not libsvm text: looks like {}", name),
+      fail_file("data.encoding", source_->name(),
+                fmt::format("not libsvm text: looks like {}", name),
                 "give plain text; an xz file, say, can be read with: xz -dc FILE | hinge ... -");
     }
   }
 
-  [[noreturn]] void refuse_long_line() const {
+  // Only the first line of a chunk can be longer than a chunk usually is.
+  void check_line_length(std::string_view text) const {
+    if (text.size() <= options_.max_line_bytes) return;
+    if (text.substr(0, options_.max_line_bytes).find('\n') != std::string_view::npos) return;
     fail_file("limit.line-bytes", source_->name(),
               fmt::format("a line is longer than {} bytes", options_.max_line_bytes),
               "is this the right file?");
@@ -189,7 +196,8 @@ void parse_chunk(const Chunk& chunk, const RowRules& rules, RowBatch<Value>& bat
     const std::size_t errors = batch.errors.size();
     parse_careful(p, newline, chunk.unterminated && newline + 1 == end, rules, batch);
     if (batch.errors.size() > errors) {
-      batch.errors.back().offset += chunk.offset + static_cast<std::uint64_t>(p - chunk.text.data());
+      batch.errors.back().offset +=
+          chunk.offset + static_cast<std::uint64_t>(p - chunk.text.data());
       if (batch.errors.size() == kMaxErrors) return;
     }
     p = newline + 1;

@@ -37,8 +37,8 @@ std::vector<std::uint64_t> cut_rows(const Dataset& data) {
     std::vector<std::uint64_t> cuts = {0};
     for (std::uint64_t row = 0; row < m.rows;) {
       const std::uint64_t last = std::min(m.rows, row + kRows);
-      const std::uint64_t* full = std::upper_bound(m.offsets + row + 1, m.offsets + last + 1,
-                                                   m.offsets[row] + kNonzeros);
+      const std::uint64_t* full =
+          std::upper_bound(m.offsets + row + 1, m.offsets + last + 1, m.offsets[row] + kNonzeros);
       row = std::max(row + 1, static_cast<std::uint64_t>(full - m.offsets) - 1);
       cuts.push_back(row);
     }

@@ -18,8 +18,8 @@ namespace hinge {
 
 struct Problem {
   const Dataset* data = nullptr;
-  std::span<const std::int8_t> y;
-  std::span<const double> costs;  // c_i; empty: all 1
+  std::span<const std::int8_t> y = {};
+  std::span<const double> costs = {};  // c_i; empty: all 1
   double cost = 1;                // C
   double bias = 0;                // S; 0 = none
 

@@ -38,9 +38,9 @@ ByteSource::ByteSource(const std::string& path)
   const bool stream = S_ISFIFO(status.st_mode) || path == "-";
   if (S_ISDIR(status.st_mode) || (!regular_ && !stream)) {
     if (fd_ != STDIN_FILENO) static_cast<void>(close(fd_));
-    fail("io.not-a-file", fmt::format("cannot read {}: {}", escape(path),
-                                      S_ISDIR(status.st_mode) ? "it is a folder"
-                                                              : "not a regular file or pipe"));
+    fail("io.not-a-file",
+         fmt::format("cannot read {}: {}", escape(path),
+                     S_ISDIR(status.st_mode) ? "it is a folder" : "not a regular file or pipe"));
   }
   if (regular_) {
     size_ = static_cast<std::uint64_t>(status.st_size);

@@ -1,7 +1,7 @@
-// The fast parser. It reads eight bytes at a time: one subtraction turns digits into their values, one
-// addition marks the first byte that is none, three multiplications make the number. A decimal
-// m / 10^k with m and 10^k exact in the target type is correctly rounded by one division; everything
-// else goes to fast_float, or to the careful parser.
+// The fast parser. It reads eight bytes at a time: one subtraction turns digits into their values,
+// one addition marks the first byte that is none, three multiplications make the number. A decimal
+// m / 10^k with m and 10^k exact in the target type is correctly rounded by one division;
+// everything else goes to fast_float, or to the careful parser.
 #include "data/text_row.h"
 
 #include <fast_float/fast_float.h>
@@ -21,7 +21,8 @@ std::uint64_t load8(const char* p) {
   return x;
 }
 
-// How many of the eight bytes are digits before the first that is none; `digits` holds their values.
+// How many of the eight bytes are digits before the first that is none; `digits` holds their
+// values.
 int leading_digits(std::uint64_t digits) {
   const std::uint64_t other = (digits | (digits + 0x7676767676767676U)) & 0x8080808080808080U;
   return other == 0 ? 8 : std::countr_zero(other) / 8;
@@ -37,14 +38,15 @@ std::uint64_t to_number(std::uint64_t digits, int count) {
 }
 
 constexpr std::uint64_t kZeros = 0x3030303030303030U;
-constexpr std::uint64_t kPow10[] = {1,      10,      100,      1000,     10000,
-                                    100000, 1000000, 10000000, 100000000};
+constexpr std::uint64_t kPow10[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
 constexpr double kDoublePow10[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 constexpr float kFloatPow10[] = {1e0F, 1e1F, 1e2F, 1e3F, 1e4F, 1e5F, 1e6F, 1e7F, 1e8F, 1e9F, 1e10F};
 
-bool ends_token(char c) { return c == ' ' || c == '\n' || c == '\r'; }
+bool ends_token(char c) {
+  return c == ' ' || c == '\n' || c == '\r';
+}
 
 // mantissa / 10^places, correctly rounded; false if that takes more than one exact division.
 bool exact_quotient(std::uint64_t mantissa, int places, double& value) {
@@ -67,8 +69,8 @@ bool exact_quotient(std::uint64_t mantissa, int places, float& value) {
   return true;
 }
 
-// Parses a decimal number at p. Returns the byte after it, which ends a token, or nullptr. The token
-// may be followed by anything readable.
+// Parses a decimal number at p. Returns the byte after it, which ends a token, or nullptr. The
+// token may be followed by anything readable.
 template <class Value>
 const char* parse_value(const char* p, Value& value) {
   const char* const token = p;

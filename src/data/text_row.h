@@ -1,8 +1,8 @@
 // One row of libsvm text:  label [qid:n] index:value index:value ... [# comment]
 //
-// Two parsers of one grammar. parse_fast() takes ordinary rows at memory speed and gives up on anything
-// unusual; parse_careful() takes every row, says exactly what is wrong with a bad one, and is what
-// "correct" means. A row that parse_fast() accepts gets the same numbers from both.
+// Two parsers of one grammar. parse_fast() takes ordinary rows at memory speed and gives up on
+// anything unusual; parse_careful() takes every row, says exactly what is wrong with a bad one, and
+// is what "correct" means. A row that parse_fast() accepts gets the same numbers from both.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ struct Oddity {
   std::uint64_t column = 0;
 };
 
-// Rows parsed from one chunk of text. Columns are stored as index - base, modulo 2^32: index 0 wraps
-// around when the base is 1, until the reader knows that the data counts from 0.
+// Rows parsed from one chunk of text. Columns are stored as index - base, modulo 2^32: index 0
+// wraps around when the base is 1, until the reader knows that the data counts from 0.
 template <class Value>
 struct RowBatch {
   std::vector<std::int64_t> labels;
-  std::vector<std::uint64_t> ends;  // number of nonzeros up to and including each row
+  std::vector<std::uint64_t> ends;     // number of nonzeros up to and including each row
   std::vector<std::uint32_t> columns;  // sized beforehand; `nonzeros` are in use
   std::vector<Value> values;
   std::uint64_t nonzeros = 0;
@@ -56,8 +56,8 @@ struct RowRules {
 template <class Value>
 const char* parse_fast(const char* line, const RowRules& rules, RowBatch<Value>& batch);
 
-// `end` is the '\n'. `unterminated`: it is not in the file, which ends here. Comment lines and blank
-// lines append nothing; a bad row appends an error.
+// `end` is the '\n'. `unterminated`: it is not in the file, which ends here. Comment lines and
+// blank lines append nothing; a bad row appends an error.
 template <class Value>
 void parse_careful(const char* line, const char* end, bool unterminated, const RowRules& rules,
                    RowBatch<Value>& batch);

@@ -13,8 +13,12 @@
 namespace hinge {
 namespace {
 
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 // What went wrong, thrown from anywhere below and caught once per row.
 struct Bad {
@@ -35,7 +39,8 @@ std::string quoted(std::string_view token) {
   return fmt::format("\"{}{}\"", escape(token.substr(0, kMost)), token.size() > kMost ? "..." : "");
 }
 
-// A decimal number: [+-] digits [. digits] [e [+-] digits]. `stop` is its first byte that does not fit.
+// A decimal number: [+-] digits [. digits] [e [+-] digits]. `stop` is its first byte that does not
+// fit.
 struct Decimal {
   bool ok = false;
   bool has_nonzero_digit = false;
@@ -100,7 +105,8 @@ Value to_value(std::string_view token) {
 
 std::int64_t parse_label(std::string_view token) {
   if (names_nonfinite(token)) {
-    bad(token, "data.label.nonfinite", fmt::format("label is not a finite number: {}", quoted(token)),
+    bad(token, "data.label.nonfinite",
+        fmt::format("label is not a finite number: {}", quoted(token)),
         "remove the row, or mend it");
   }
   const Decimal decimal = scan_decimal(token);
@@ -127,7 +133,8 @@ std::int64_t parse_label(std::string_view token) {
   if (result.ec == std::errc() && result.ptr == whole.data() + whole.size()) return label;
   const double value = to_value<double>(token);
   if (std::abs(value) < 0x1p63 && value != std::floor(value)) {
-    bad(token, "data.label.not-integer", fmt::format("label is not a whole number: {}", quoted(token)),
+    bad(token, "data.label.not-integer",
+        fmt::format("label is not a whole number: {}", quoted(token)),
         "hinge classifies; labels are whole numbers");
   }
   if (result.ec == std::errc::result_out_of_range || !(std::abs(value) < 0x1p63)) {
@@ -343,7 +350,8 @@ void parse_careful(const char* line, const char* end, bool unterminated, const R
     }
     if (row.qid != nullptr) note(batch.qid, 1, batch.lines, column(row.qid));
     if (unsorted != nullptr) note(batch.unsorted, 1, batch.lines, column(unsorted));
-    if (row.underflows > 0) note(batch.underflow, row.underflows, batch.lines, column(row.underflow));
+    if (row.underflows > 0)
+      note(batch.underflow, row.underflows, batch.lines, column(row.underflow));
     for (const Feature& f : row.features) {
       if (f.index == 0) note(batch.index_zero, 1, batch.lines, column(f.token.data()));
       if (f.value == 0) continue;

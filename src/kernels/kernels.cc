@@ -65,7 +65,9 @@ const double* gather_base(const double* w) {
 __attribute__((target("avx2"))) __m256d widen4(const float* v) {
   return _mm256_cvtps_pd(_mm_loadu_ps(v));
 }
-__attribute__((target("avx2"))) __m256d widen4(const double* v) { return _mm256_loadu_pd(v); }
+__attribute__((target("avx2"))) __m256d widen4(const double* v) {
+  return _mm256_loadu_pd(v);
+}
 
 __attribute__((target("avx2"))) __m256d gather4(const double* base, const std::uint32_t* columns) {
   const __m128i raw = _mm_loadu_si128(reinterpret_cast<const __m128i*>(columns));
@@ -113,8 +115,7 @@ HINGE_AVX512 double dot_avx512(SparseRow<Value> row, const double* w) {
     const std::size_t left = row.size - k;
     const auto mask = static_cast<__mmask8>(left >= 8 ? 0xffU : (1U << left) - 1U);
     const __m256i columns = _mm256_xor_si256(_mm256_maskz_loadu_epi32(mask, row.columns + k), move);
-    const __m512d gathered =
-        _mm512_mask_i32gather_pd(_mm512_setzero_pd(), mask, columns, base, 8);
+    const __m512d gathered = _mm512_mask_i32gather_pd(_mm512_setzero_pd(), mask, columns, base, 8);
     // Lanes outside the mask keep their value: adding even a zero could change the sign of one.
     sum = _mm512_mask_add_pd(sum, mask, sum, _mm512_mul_pd(widen8(row.values + k, mask), gathered));
   }
@@ -133,10 +134,10 @@ constexpr Kernels kAvx512 = {"avx512", dot_avx512<float>, dot_avx512<double>, ad
 std::span<const Kernels* const> available_kernels() {
 #if defined(__x86_64__)
   static constexpr std::array<const Kernels*, 3> kAll = {&kScalar, &kAvx2, &kAvx512};
-  const std::size_t count = !__builtin_cpu_supports("avx2")        ? 1
-                            : !(__builtin_cpu_supports("avx512f") &&
-                                __builtin_cpu_supports("avx512vl")) ? 2
-                                                                   : 3;
+  const std::size_t count =
+      !__builtin_cpu_supports("avx2")                                              ? 1
+      : !(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) ? 2
+                                                                                   : 3;
   return std::span(kAll).first(count);
 #else
   static constexpr std::array<const Kernels*, 1> kAll = {&kScalar};

@@ -1,7 +1,8 @@
 // The inner loops, chosen for the CPU at run time.
 //
 // Every instruction set gives the same bits: a dot product has eight lanes (element k goes to lane
-// k mod 8), each product is rounded before it is added, and the lanes are summed in one fixed order.
+// k mod 8), each product is rounded before it is added, and the lanes are summed in one fixed
+// order.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +23,8 @@ struct SparseRow {
 };
 
 struct Kernels {
-  std::string_view name;  // "scalar", "avx2", "avx512"
-  double (*dot_f32)(SparseRow<float> row, const double* w);   // sum_k values[k] w[columns[k]]
+  std::string_view name;                                     // "scalar", "avx2", "avx512"
+  double (*dot_f32)(SparseRow<float> row, const double* w);  // sum_k values[k] w[columns[k]]
   double (*dot_f64)(SparseRow<double> row, const double* w);
   void (*add_f32)(SparseRow<float> row, double a, double* w);  // w[columns[k]] += a values[k]
   void (*add_f64)(SparseRow<double> row, double a, double* w);
@@ -37,7 +38,9 @@ struct Kernels {
 // What this CPU can run, slowest first; "scalar" is always there.
 std::span<const Kernels* const> available_kernels();
 
-inline const Kernels& best_kernels() { return *available_kernels().back(); }
+inline const Kernels& best_kernels() {
+  return *available_kernels().back();
+}
 
 template <class Value>
 SparseRow<Value> row_of(const CsrView<Value>& m, std::uint64_t i) {

@@ -11,15 +11,18 @@
 namespace hinge {
 namespace {
 
-double ratio(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
+double ratio(double part, double whole) {
+  return whole > 0 ? part / whole : 0.0;
+}
 
 struct Ranking {
   double auc = 0.5;
   double average_precision = 0;
 };
 
-// One pass over the rows by descending score. AUC counts pairs (positive above negative, a tie half);
-// average precision sums precision over the steps in recall. Rows of equal score are one step.
+// One pass over the rows by descending score. AUC counts pairs (positive above negative, a tie
+// half); average precision sums precision over the steps in recall. Rows of equal score are one
+// step.
 Ranking rank(const Dataset& data, const Predictions& predictions, std::size_t problem,
              std::size_t problems, std::int64_t positive) {
   const auto score = [&](std::size_t i) { return predictions.scores[i * problems + problem]; };
@@ -88,8 +91,7 @@ Result<Metrics> evaluate(const Model& model, const Dataset& data, const Predicti
       const auto hits = static_cast<double>(out.confusion[row][row]);
       double predicted = 0;
       for (const auto& line : out.confusion) predicted += static_cast<double>(line[row]);
-      const double actual =
-          found == data.classes().end() ? 0.0 : static_cast<double>(found->rows);
+      const double actual = found == data.classes().end() ? 0.0 : static_cast<double>(found->rows);
       const double precision = ratio(hits, predicted), recall = ratio(hits, actual);
       const Ranking ranking = rank(data, predictions, k, problems, label);
       out.precision += precision;

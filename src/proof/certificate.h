@@ -1,5 +1,5 @@
-// Recomputes primal and dual values from the rows, in plain double code that shares nothing with the
-// solvers. What it returns is what hinge reports; what a solver believes is never reported.
+// Recomputes primal and dual values from the rows, in plain double code that shares nothing with
+// the solvers. What it returns is what hinge reports; what a solver believes is never reported.
 #pragma once
 
 #include <span>

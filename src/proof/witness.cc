@@ -13,9 +13,7 @@ Witness compact(const Problem& problem, std::span<const double> alpha) {
   Witness witness;
   witness.states.resize((alpha.size() + 3) / 4);
   for (std::size_t i = 0; i < alpha.size(); ++i) {
-    const unsigned state = alpha[i] <= 0                    ? kZero
-                           : alpha[i] >= problem.upper(i) ? kBound
-                                                            : kFree;
+    const unsigned state = alpha[i] <= 0 ? kZero : alpha[i] >= problem.upper(i) ? kBound : kFree;
     if (state == kFree) witness.free.push_back(alpha[i]);
     witness.states[i / 4] = static_cast<std::uint8_t>(witness.states[i / 4] | state << 2 * (i % 4));
   }

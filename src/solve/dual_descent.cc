@@ -11,14 +11,14 @@
 namespace hinge {
 namespace {
 
-constexpr std::uint64_t kMaxRun = 64;          // neighbouring rows visited together
-constexpr double kRestFactor = 1.5;            // a row rests beyond this many rms gradients
-constexpr std::uint64_t kMaxEpochs = 40;       // between two exact passes
-constexpr double kFirstLook = 0.06;            // first exact pass: estimated gap below this share of P
-constexpr double kNextLook = 0.2;              // later ones: below this share of the last exact gap
-constexpr std::uint64_t kPollRows = 256;       // rows between two questions to the monitor
-constexpr std::size_t kStallWindow = 50;       // exact passes without progress that mean "stalled"
-constexpr double kStallGap = 1e-9;             // above this gap slow progress is not rounding
+constexpr std::uint64_t kMaxRun = 64;     // neighbouring rows visited together
+constexpr double kRestFactor = 1.5;       // a row rests beyond this many rms gradients
+constexpr std::uint64_t kMaxEpochs = 40;  // between two exact passes
+constexpr double kFirstLook = 0.06;       // first exact pass: estimated gap below this share of P
+constexpr double kNextLook = 0.2;         // later ones: below this share of the last exact gap
+constexpr std::uint64_t kPollRows = 256;  // rows between two questions to the monitor
+constexpr std::size_t kStallWindow = 50;  // exact passes without progress that mean "stalled"
+constexpr double kStallGap = 1e-9;        // above this gap slow progress is not rounding
 
 template <class Value>
 class DualDescent {
@@ -247,8 +247,8 @@ class DualDescent {
   double primal_ = std::numeric_limits<double>::infinity();
   double dual_ = 0;  // alpha = 0 is feasible
   double exact_gap_ = 0;
-  double estimate_ = 0;       // of P - D, from the rows visited in the last epoch
-  double trust_ = 1;          // exact gap / estimate, as seen at the last refresh
+  double estimate_ = 0;  // of P - D, from the rows visited in the last epoch
+  double trust_ = 1;     // exact gap / estimate, as seen at the last refresh
   double rest_beyond_ = 0;
   std::uint64_t refreshes_ = 0;
   std::vector<double> gaps_;
@@ -259,9 +259,8 @@ class DualDescent {
 
 Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                     Pool& pool) {
-  return problem.data->visit([&](const auto& m) {
-    return DualDescent(problem, m, options, monitor, pool).run();
-  });
+  return problem.data->visit(
+      [&](const auto& m) { return DualDescent(problem, m, options, monitor, pool).run(); });
 }
 
 }  // namespace hinge

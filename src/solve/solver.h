@@ -1,5 +1,6 @@
-// Every solver is one function here. It works on a Problem until its Monitor says stop and returns the
-// best point it found with feasible dual variables; whoever calls it has both certified (proof/).
+// Every solver is one function here. It works on a Problem until its Monitor says stop and returns
+// the best point it found with feasible dual variables; whoever calls it has both certified
+// (proof/).
 #pragma once
 
 #include <cstdint>
@@ -27,9 +28,9 @@ struct SolverOptions {
 
 // Dual coordinate descent. Each step moves one dual variable to its optimum:
 //   a_i <- clip(a_i - (y_i <w,x_i> - 1)/|x_i|^2, 0, U_i),  w = sum_i a_i y_i x_i kept up to date.
-// Rows are visited in shuffled runs of neighbours (memory streams, epochs needed stay the same). Rows
-// at a bound whose gradient points well outwards rest until the next exact pass, which computes P and D
-// from all rows and chooses the rows to work on anew.
+// Rows are visited in shuffled runs of neighbours (memory streams, epochs needed stay the same).
+// Rows at a bound whose gradient points well outwards rest until the next exact pass, which
+// computes P and D from all rows and chooses the rows to work on anew.
 Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                     Pool& pool);
 

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -17,12 +18,12 @@ namespace {
 // A folder with a data set to split, new for every test.
 class Split : public testing::Test {
  protected:
-  void SetUp() override {
-    const char* name = testing::UnitTest::GetInstance()->current_test_info()->name();
-    folder_ = std::filesystem::path(testing::TempDir()) / (std::string("hinge_Split_") + name);
-    std::filesystem::remove_all(folder_);
+  Split()
+      : folder_(std::filesystem::path(testing::TempDir()) /
+                ("hinge-split-" + std::to_string(getpid()))) {
     std::filesystem::create_directories(folder_);
   }
+  ~Split() override { std::filesystem::remove_all(folder_); }
 
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 

@@ -1,0 +1,242 @@
+#include "base/parallel.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <fstream>
+#include <latch>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#if defined(__SANITIZE_THREAD__)
+#define HINGE_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HINGE_TSAN 1
+#endif
+#endif
+#ifndef HINGE_TSAN
+#define HINGE_TSAN 0
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HINGE_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HINGE_ASAN 1
+#endif
+#endif
+#ifndef HINGE_ASAN
+#define HINGE_ASAN 0
+#endif
+
+namespace hinge {
+namespace {
+
+// How often each block ran; plain counters, so that a race between blocks shows under TSan.
+std::vector<int> run_counts(Pool& pool, std::size_t blocks) {
+  std::vector<int> counts(blocks);
+  pool.run(blocks, [&](std::size_t block) { ++counts.at(block); });
+  return counts;
+}
+
+std::uint64_t run_sum(Pool& pool, std::size_t blocks) {
+  std::vector<std::uint64_t> parts(blocks);
+  pool.run(blocks, [&](std::size_t block) { parts[block] = block + 1; });
+  return std::accumulate(parts.begin(), parts.end(), std::uint64_t{0});
+}
+
+// The exit status of a child that runs f; a child that hangs is ended by its alarm.
+template <class F>
+int in_child(F f) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    int status = 99;
+    try {
+      status = f();
+    } catch (...) {
+    }
+    _exit(status);
+  }
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+TEST(Pool, RunsEveryBlockOnce) {
+  for (const int threads : {1, 2, 3, 8}) {
+    Pool pool(threads);
+    EXPECT_EQ(pool.threads(), threads);
+    for (const std::size_t blocks : {0U, 1U, 2U, 3U, 7U, 8U, 9U, 1000U}) {
+      EXPECT_EQ(run_counts(pool, blocks), std::vector<int>(blocks, 1)) << threads << " " << blocks;
+    }
+  }
+}
+
+TEST(Pool, ZeroThreadsMeansAllCores) {
+  EXPECT_GE(available_cores(), 1);
+  Pool pool(0);
+  EXPECT_EQ(pool.threads(), available_cores());
+  EXPECT_EQ(run_counts(pool, 50), std::vector<int>(50, 1));
+}
+
+TEST(Pool, UnusedPoolStartsAndJoinsNothing) {
+  const Pool pool(4096);
+  EXPECT_EQ(pool.missing(), 0);
+}
+
+TEST(Pool, UsesAllItsThreads) {
+  Pool pool(4);
+  static_cast<void>(run_sum(pool, 2));
+  if (pool.missing() > 0) GTEST_SKIP() << "threads could not be started";
+  std::latch all(4);  // nobody goes on before four threads are inside
+  std::vector<std::thread::id> ids(4);
+  pool.run(4, [&](std::size_t block) {
+    all.arrive_and_wait();
+    ids[block] = std::this_thread::get_id();
+  });
+  EXPECT_EQ(std::set<std::thread::id>(ids.begin(), ids.end()).size(), 4U);
+}
+
+TEST(Pool, ResultsAreVisibleAfterRun) {
+  Pool pool(4);
+  std::uint64_t expected = 0, sum = 0;
+  for (std::size_t blocks = 0; blocks < 3000; ++blocks) {  // many tiny runs
+    sum += run_sum(pool, blocks % 7);
+    expected += (blocks % 7) * (blocks % 7 + 1) / 2;
+  }
+  EXPECT_EQ(sum, expected);
+}
+
+TEST(Pool, ExceptionReachesTheCaller) {
+  for (const int threads : {1, 2, 4}) {
+    Pool pool(threads);
+    for (const std::size_t blocks : {1U, 2U, 100U}) {
+      try {
+        pool.run(blocks, [&](std::size_t block) {
+          if (block == blocks - 1) throw std::runtime_error("last");
+        });
+        ADD_FAILURE() << "nothing was thrown by " << threads << " threads";
+      } catch (const std::runtime_error& e) {
+        EXPECT_STREQ(e.what(), "last");
+      }
+    }
+  }
+}
+
+TEST(Pool, LowestBlockThatThrewWins) {
+  Pool pool(4);
+  static_cast<void>(run_sum(pool, 2));
+  if (pool.missing() > 0) GTEST_SKIP() << "threads could not be started";
+  for (int round = 0; round < 200; ++round) {
+    std::latch all(4);  // all four blocks have begun, so all four throw
+    try {
+      pool.run(1000, [&](std::size_t block) {
+        all.arrive_and_wait();
+        throw block;
+      });
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::size_t block) {
+      ASSERT_EQ(block, 0U);
+    }
+  }
+}
+
+TEST(Pool, BlocksNotBegunAreSkipped) {
+  for (const int threads : {1, 4}) {
+    Pool pool(threads);
+    std::atomic<int> begun{0};
+    EXPECT_THROW(pool.run(100000,
+                          [&](std::size_t block) {
+                            ++begun;
+                            if (block == 3) throw std::runtime_error("stop");
+                            std::this_thread::sleep_for(std::chrono::microseconds(20));
+                          }),
+                 std::runtime_error);
+    EXPECT_LT(begun.load(), 50000) << threads;
+    if (threads == 1) {
+      EXPECT_EQ(begun.load(), 4);
+    }
+  }
+}
+
+TEST(Pool, WorksAgainAfterAnException) {
+  Pool pool(4);
+  for (int round = 0; round < 100; ++round) {
+    EXPECT_THROW(pool.run(20, [](std::size_t) { throw 1; }), int);
+    ASSERT_EQ(run_counts(pool, 20), std::vector<int>(20, 1));
+  }
+}
+
+TEST(Pool, PoolsNest) {
+  Pool outer(3);
+  std::vector<std::uint64_t> sums(12);
+  outer.run(sums.size(), [&](std::size_t block) {
+    Pool inner(3);
+    sums[block] = run_sum(inner, 40);
+  });
+  EXPECT_EQ(sums, std::vector<std::uint64_t>(12, 820));
+}
+
+TEST(Pool, ExceptionPassesThroughNestedPools) {
+  Pool outer(2);
+  EXPECT_THROW(outer.run(4,
+                         [](std::size_t) {
+                           Pool inner(2);
+                           inner.run(4, [](std::size_t) { throw std::length_error("deep"); });
+                         }),
+               std::length_error);
+}
+
+TEST(Pool, WorksInAForkedChild) {
+  if (HINGE_TSAN) GTEST_SKIP() << "TSan does not follow threads into a forked child";
+  auto pool = std::make_unique<Pool>(4);
+  ASSERT_EQ(run_sum(*pool, 100), 5050U);
+  EXPECT_EQ(in_child([&] {
+              const bool good = run_sum(*pool, 100) == 5050 && run_sum(*pool, 10) == 55;
+              pool.reset();
+              return good ? 0 : 1;
+            }),
+            0);
+  EXPECT_EQ(run_sum(*pool, 100), 5050U);  // and goes on in the parent
+}
+
+TEST(Pool, ForkedChildMayLeaveItUnused) {
+  if (HINGE_TSAN) GTEST_SKIP() << "TSan does not follow threads into a forked child";
+  auto pool = std::make_unique<Pool>(4);
+  ASSERT_EQ(run_sum(*pool, 100), 5050U);
+  EXPECT_EQ(in_child([&] {
+              pool.reset();
+              return 0;
+            }),
+            0);
+}
+
+TEST(Pool, WorksWithFewerThreadsWhereTheyCannotStart) {
+  if (HINGE_TSAN || HINGE_ASAN) GTEST_SKIP() << "sanitizers need the address space";
+  EXPECT_EQ(in_child([] {
+              std::uint64_t pages = 0;
+              std::ifstream("/proc/self/statm") >> pages;
+              const auto now = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+              // Room for the heap, none for a hundred stacks.
+              const rlimit limit{now + (std::uint64_t{8} << 20), RLIM_INFINITY};
+              if (setrlimit(RLIMIT_AS, &limit) != 0) return 2;
+              Pool pool(100);
+              if (run_sum(pool, 1000) != 500500) return 3;
+              return pool.missing() > 0 ? 0 : 4;
+            }),
+            0);
+}
+
+}  // namespace
+}  // namespace hinge

@@ -1,0 +1,246 @@
+// What every solver must do. A new solver joins with one line in solvers().
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "proof/certificate.h"
+#include "proof/witness.h"
+#include "solve/solver.h"
+#include "support.h"
+#include "tiny_problems.h"
+
+namespace hinge {
+namespace {
+
+using testing::tiny_problems;
+using testing::TinyData;
+using testing::TinyProblem;
+
+using SolveFunction = Solution (*)(const Problem&, const SolverOptions&, Monitor&, Pool&);
+
+struct SolverCase {
+  const char* name;
+  SolveFunction solve;
+};
+
+std::vector<SolverCase> solvers() {
+  return {{"dual", solve_dual}};
+}
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+struct Outcome {
+  Solution solution;
+  Certificate certificate;
+  std::vector<Progress> trace;
+  StopReason reason;
+};
+
+Outcome run(SolveFunction solve, const Problem& problem, Limits limits, int threads = 1,
+            const SolverOptions& options = {}) {
+  Outcome out;
+  const std::function<void(const Progress&)> observer = [&](const Progress& p) {
+    out.trace.push_back(p);
+  };
+  const Stopwatch clock;
+  Monitor monitor(limits, clock, 0, observer);
+  Pool pool(threads);
+  out.solution = solve(problem, options, monitor, pool);
+  out.certificate = certify(problem, out.solution.w, out.solution.alpha, pool);
+  out.reason = monitor.reason();
+  return out;
+}
+
+void expect_feasible(const Problem& problem, const std::vector<double>& alpha) {
+  ASSERT_EQ(alpha.size(), problem.data->rows());
+  for (std::size_t i = 0; i < alpha.size(); ++i) {
+    ASSERT_GE(alpha[i], 0.0) << i;
+    ASSERT_LE(alpha[i], problem.upper(i)) << i;
+  }
+}
+
+// A noisy problem of 600 rows with everything a solver meets: zero rows, row weights, a bias.
+struct Sample {
+  explicit Sample(Precision precision)
+      : data(testing::random_dataset({.rows = 600,
+                                      .features = 80,
+                                      .nonzeros = 9,
+                                      .noise = 0.1,
+                                      .seed = 3,
+                                      .precision = precision})),
+        y(signs(data, 1)),
+        costs(data.rows()) {
+    Random random(5);
+    for (double& c : costs) c = random.below(8) == 0 ? 0.0 : 0.25 + random.uniform();
+    problem = {.data = &data, .y = y, .costs = costs, .cost = 2, .bias = 0.5};
+  }
+  Dataset data;
+  std::vector<std::int8_t> y;
+  std::vector<double> costs;
+  Problem problem;
+};
+
+// Some rows of a float32 data set as a data set of their own.
+struct Subset {
+  template <class Keep>
+  Subset(const Dataset& whole, Keep keep) {
+    const auto& m = std::get<CsrView<float>>(whole.view());
+    for (std::size_t i = 0; i < m.rows; ++i) {
+      if (!keep(i)) continue;
+      rows.push_back(i);
+      labels.push_back(whole.labels()[i]);
+      columns.insert(columns.end(), m.columns + m.offsets[i], m.columns + m.offsets[i + 1]);
+      values.insert(values.end(), m.values + m.offsets[i], m.values + m.offsets[i + 1]);
+      offsets.push_back(columns.size());
+    }
+    const CsrView<float> view = {rows.size(), m.features, offsets.data(), columns.data(),
+                                 values.data()};
+    data = Dataset::wrap(view, labels, {}, nullptr).value();
+  }
+  std::vector<std::size_t> rows;
+  std::vector<std::uint64_t> offsets = {0};
+  std::vector<std::uint32_t> columns;
+  std::vector<float> values;
+  std::vector<std::int64_t> labels;
+  Dataset data;
+};
+
+class SolverContract : public ::testing::TestWithParam<SolverCase> {};
+
+TEST_P(SolverContract, SolvesTinyProblems) {
+  for (const TinyProblem& tiny : tiny_problems()) {
+    const TinyData<float> data(tiny);
+    const Outcome r = run(GetParam().solve, data.problem, {.gap = 1e-10, .seconds = kNever});
+    EXPECT_LE(r.certificate.relative_gap, 1e-10) << tiny.name;
+    EXPECT_NEAR(r.certificate.primal, tiny.optimum, 1e-9) << tiny.name;
+    EXPECT_NEAR(r.certificate.dual, tiny.optimum, 1e-9) << tiny.name;
+    for (std::size_t j = 0; j < tiny.w.size(); ++j) {
+      EXPECT_NEAR(r.solution.w[j], tiny.w[j], 1e-4) << tiny.name;
+    }
+  }
+}
+
+TEST_P(SolverContract, ReportsTheGapItReached) {
+  for (const Precision precision : {Precision::f32, Precision::f64}) {
+    const Sample sample(precision);
+    const Outcome best = run(GetParam().solve, sample.problem, {.gap = 1e-11, .seconds = kNever});
+    for (const double gap : {1e-1, 1e-3, 1e-6}) {
+      const Outcome r = run(GetParam().solve, sample.problem, {.gap = gap, .seconds = kNever});
+      expect_feasible(sample.problem, r.solution.alpha);
+      EXPECT_EQ(r.reason, StopReason::converged);
+      EXPECT_LE(r.certificate.relative_gap, gap * (1 + 1e-9));
+      // The solver's own last words agree with the recomputation.
+      EXPECT_NEAR(r.trace.back().primal, r.certificate.primal, 1e-9 * r.certificate.primal);
+      EXPECT_NEAR(r.trace.back().dual, r.certificate.dual, 1e-9 * r.certificate.primal);
+      // Lower bound <= optimum <= primal, with the optimum known to 1e-11.
+      EXPECT_LE(r.certificate.dual, best.certificate.primal * (1 + 1e-12));
+      EXPECT_GE(r.certificate.primal, best.certificate.dual * (1 - 1e-12));
+    }
+  }
+}
+
+TEST_P(SolverContract, BoundRisesAndPrimalFalls) {
+  const Sample sample(Precision::f32);
+  const Outcome r = run(GetParam().solve, sample.problem, {.gap = 1e-8, .seconds = kNever});
+  ASSERT_GT(r.trace.size(), 2U);
+  for (std::size_t k = 1; k < r.trace.size(); ++k) {
+    EXPECT_GE(r.trace[k].dual, r.trace[k - 1].dual);
+    EXPECT_LE(r.trace[k].primal, r.trace[k - 1].primal);
+    EXPECT_GE(r.trace[k].data_passes, r.trace[k - 1].data_passes);
+  }
+}
+
+TEST_P(SolverContract, SameBitsForAnyThreadsAndInstructionSet) {
+  const Sample sample(Precision::f32);
+  const Limits limits = {.gap = 1e-6, .seconds = kNever};
+  const Outcome one = run(GetParam().solve, sample.problem, limits, 1);
+  for (const int threads : {2, 3, 8}) {
+    const Outcome many = run(GetParam().solve, sample.problem, limits, threads);
+    EXPECT_EQ(one.solution.w, many.solution.w) << threads;
+    EXPECT_EQ(one.solution.alpha, many.solution.alpha) << threads;
+  }
+  for (const Kernels* kernels : available_kernels()) {
+    const Outcome other = run(GetParam().solve, sample.problem, limits, 1, {.kernels = kernels});
+    EXPECT_EQ(one.solution.w, other.solution.w) << kernels->name;
+    EXPECT_EQ(one.solution.alpha, other.solution.alpha) << kernels->name;
+  }
+}
+
+TEST_P(SolverContract, RowsOfNoWeightDoNotCount) {
+  const Sample sample(Precision::f32);
+  const Outcome whole = run(GetParam().solve, sample.problem, {.gap = 1e-9, .seconds = kNever});
+  const Subset kept(sample.data, [&](std::size_t i) { return sample.costs[i] > 0; });
+  std::vector<double> costs;
+  for (const std::size_t i : kept.rows) costs.push_back(sample.costs[i]);
+  const std::vector<std::int8_t> y = signs(kept.data, 1);
+  Problem fewer = sample.problem;
+  fewer.data = &kept.data;
+  fewer.y = y;
+  fewer.costs = costs;
+  const Outcome without = run(GetParam().solve, fewer, {.gap = 1e-9, .seconds = kNever});
+  EXPECT_NEAR(whole.certificate.primal, without.certificate.primal,
+              2e-9 * whole.certificate.primal);
+}
+
+TEST_P(SolverContract, HonoursLimits) {
+  const Sample sample(Precision::f32);
+  const Outcome at_once = run(GetParam().solve, sample.problem, {.gap = 1e-9, .seconds = 0});
+  EXPECT_EQ(at_once.reason, StopReason::limit);
+  expect_feasible(sample.problem, at_once.solution.alpha);
+  EXPECT_EQ(at_once.solution.w.size(), sample.problem.dimension());
+
+  const Outcome passes =
+      run(GetParam().solve, sample.problem, {.gap = 1e-12, .seconds = kNever, .passes = 5});
+  EXPECT_EQ(passes.reason, StopReason::limit);
+  EXPECT_LE(passes.solution.rows_touched, 7 * sample.data.rows());
+  expect_feasible(sample.problem, passes.solution.alpha);
+  EXPECT_LT(passes.certificate.relative_gap, 1.0);
+}
+
+TEST_P(SolverContract, HonoursInterrupts) {
+  const Sample sample(Precision::f32);
+  std::atomic<bool> stop{true};
+  const Outcome r =
+      run(GetParam().solve, sample.problem, {.gap = 1e-9, .seconds = kNever, .stop = &stop});
+  EXPECT_EQ(r.reason, StopReason::interrupted);
+  expect_feasible(sample.problem, r.solution.alpha);
+}
+
+// Ends rather than runs for ever when rounding does not allow the gap asked for.
+TEST_P(SolverContract, EndsAtTheLimitOfRounding) {
+  const Sample sample(Precision::f32);
+  const Outcome r = run(GetParam().solve, sample.problem, {.gap = 1e-18, .seconds = 20});
+  EXPECT_TRUE(r.solution.stalled || r.certificate.relative_gap <= 1e-15);
+  EXPECT_LE(r.certificate.relative_gap, 1e-10);
+}
+
+// Degenerate input: extreme costs and scales still end with a true certificate.
+TEST_P(SolverContract, ExtremeCosts) {
+  Sample sample(Precision::f64);
+  for (const double cost : {1e-9, 1e-3, 1e3}) {
+    sample.problem.cost = cost;
+    const Outcome r = run(GetParam().solve, sample.problem, {.gap = 1e-3, .seconds = 20});
+    EXPECT_LE(r.certificate.relative_gap, 1e-3 * (1 + 1e-9)) << cost;
+    expect_feasible(sample.problem, r.solution.alpha);
+  }
+}
+
+TEST(SolverAgreement, AllSolversFindTheSameOptimum) {
+  const Sample sample(Precision::f32);
+  std::vector<double> optima;
+  for (const SolverCase& s : solvers()) {
+    optima.push_back(
+        run(s.solve, sample.problem, {.gap = 1e-7, .seconds = kNever}).certificate.primal);
+  }
+  for (const double p : optima) EXPECT_NEAR(p, optima[0], 2e-7 * optima[0]);
+}
+
+INSTANTIATE_TEST_SUITE_P(EverySolver, SolverContract, ::testing::ValuesIn(solvers()),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+
+}  // namespace
+}  // namespace hinge

@@ -1,0 +1,227 @@
+// The parallel reader: what it reads does not depend on threads, chunk borders, or how lines end.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cmath>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/parallel.h"
+#include "base/random.h"
+#include "data/problem.h"
+#include "hinge/dataset.h"
+#include "support.h"
+
+namespace hinge {
+namespace {
+
+using testing::TempFolder;
+using testing::write_file;
+
+std::string identity(const Dataset& data) {
+  Pool pool(1);
+  return fingerprint(data, pool) + std::to_string(data.index_base());
+}
+
+Result<Dataset> read(const std::string& path, int threads = 1, ReadOptions options = {}) {
+  std::vector<Error> warnings;
+  options.threads = threads;
+  return read_dataset(path, options, warnings);
+}
+
+// Rows of very different lengths, so that chunks of 256 KiB end everywhere; one is longer than a
+// chunk.
+std::string large_text(std::uint64_t seed) {
+  Random random(seed);
+  std::string text;
+  for (int i = 0; i < 6000; ++i) {
+    text += random.below(2) == 0 ? "+1" : "-1";
+    const std::uint64_t features = i == 3000 ? 40000 : random.below(60);
+    std::uint64_t index = 0;
+    for (std::uint64_t k = 0; k < features; ++k) {
+      index += 1 + random.below(20);
+      text += " " + std::to_string(index) + ":0." + std::to_string(1 + random.below(999999));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+TEST(Reader, SameDataForAnyNumberOfThreads) {
+  const TempFolder folder;
+  write_file(folder / "a.svm", large_text(1));
+  const Dataset one = read(folder / "a.svm", 1).value();
+  EXPECT_EQ(one.rows(), 6000U);
+  for (const int threads : {2, 3, 8}) {
+    EXPECT_EQ(identity(read(folder / "a.svm", threads).value()), identity(one)) << threads;
+  }
+}
+
+TEST(Reader, SeveralFilesAreOneDataSetInNameOrder) {
+  const TempFolder folder;
+  const std::string a = large_text(2), b = large_text(3);
+  write_file(folder / "part-1", a.substr(0, a.size() - 1));  // the last line is not ended
+  write_file(folder / "part-2", b);
+  write_file(folder / "whole", a + b);
+  EXPECT_EQ(identity(read(folder / "part-*", 2).value()),
+            identity(read(folder / "whole", 2).value()));
+}
+
+TEST(Reader, LineEndsBlanksAndCommentsDoNotMatter) {
+  const std::string plain = "1 1:1 3:2\n-1 2:0.5\n1 1:3\n";
+  const Dataset expected = testing::dataset_from_text(plain);
+  for (const char* text : {"1 1:1 3:2\n-1 2:0.5\n1 1:3", "1 1:1 3:2\r\n-1 2:0.5\r\n1 1:3\r\n",
+                           "\xef\xbb\xbf"
+                           "1 1:1 3:2\n-1 2:0.5\n1 1:3\n",
+                           "1\t1:1  3:2 \n\n-1 2:0.5 # note\n# all of it\n  1 1:3\n",
+                           "1.0 1:1 3:2 7:0\n-1 2:5e-1\n01 +1:3\n",
+                           "1 qid:4 1:1 3:2\n-1 2:0.5\n1 1:3\n", "1 3:2 1:1\n-1 2:0.5\n1 1:3\n"}) {
+    EXPECT_EQ(identity(testing::dataset_from_text(text)), identity(expected)) << text;
+  }
+}
+
+TEST(Reader, IndexZeroAnywhereMeansZeroBased) {
+  const Dataset zero = testing::dataset_from_text("1 1:1 2:2\n-1 0:3 1:4\n");
+  EXPECT_EQ(zero.index_base(), 0);
+  EXPECT_EQ(zero.features(), 3U);
+  const Dataset one = testing::dataset_from_text("1 1:1 2:2\n-1 1:4\n");
+  EXPECT_EQ(one.index_base(), 1);
+  EXPECT_EQ(one.features(), 2U);
+  const auto& m = std::get<CsrView<float>>(zero.view());
+  EXPECT_EQ(std::vector<std::uint32_t>(m.columns, m.columns + 4),
+            (std::vector<std::uint32_t>{1, 2, 0, 1}));
+  EXPECT_EQ(
+      testing::dataset_from_text("1 1:1\n-1 1:2\n", {.index_base = IndexBase::zero}).features(),
+      2U);
+}
+
+TEST(Reader, LabelsAreExact64BitIntegers) {
+  const Dataset data = testing::dataset_from_text(
+      "9223372036854775807 1:1\n-9223372036854775808 1:1\n9007199254740993 1:1\n1e10 1:1\n-0 "
+      "1:1\n0 1:1\n");
+  const std::vector<std::int64_t> expected = {INT64_MAX,   INT64_MIN, 9007199254740993,
+                                              10000000000, 0,         0};
+  EXPECT_EQ(std::vector<std::int64_t>(data.labels().begin(), data.labels().end()), expected);
+  EXPECT_EQ(data.classes().size(), 5U);
+}
+
+TEST(Reader, ErrorsAreTheSameForAnyNumberOfThreads) {
+  std::string text = large_text(4);
+  // Damage twelve lines far apart.
+  std::size_t at = 0;
+  for (int k = 0; k < 12; ++k) {
+    at = text.find('\n', at + text.size() / 14) + 1;
+    text.replace(at, 2, "??");
+  }
+  const TempFolder folder;
+  write_file(folder / "bad.svm", text);
+  const Result<Dataset> one = read(folder / "bad.svm", 1);
+  ASSERT_FALSE(one.ok());
+  EXPECT_EQ(one.error().id, "data.label");
+  EXPECT_EQ(one.error().more.size(), 9U);
+  EXPECT_EQ(text.substr(one.error().offset, 2), "??");
+  EXPECT_EQ(text.substr(one.error().more[8].offset, 2), "??");
+  for (const int threads : {2, 3, 8}) {
+    const Result<Dataset> many = read(folder / "bad.svm", threads);
+    ASSERT_FALSE(many.ok());
+    EXPECT_EQ(to_string(many.error()), to_string(one.error())) << threads;
+  }
+}
+
+TEST(Reader, AnErrorInTheSecondFileNamesItAndItsOwnLine) {
+  const TempFolder folder;
+  write_file(folder / "p1", "1 1:1\n-1 1:2\n");
+  write_file(folder / "p2", "1 1:1\n\n-1 1:nan\n");
+  const Result<Dataset> data = read(folder / "p*");
+  ASSERT_FALSE(data.ok());
+  EXPECT_EQ(data.error().file, folder / "p2");
+  EXPECT_EQ(data.error().line, 3U);
+  EXPECT_EQ(data.error().column, 6U);
+  EXPECT_EQ(data.error().id, "data.value.nonfinite");
+}
+
+TEST(Reader, ReadsPipes) {
+  const TempFolder folder;
+  const std::string text = large_text(5);
+  write_file(folder / "file", text);
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  std::thread writer([&] { write_file(folder / "pipe", text); });
+  const Result<Dataset> piped = read(folder / "pipe", 2);
+  writer.join();
+  EXPECT_EQ(identity(piped.value()), identity(read(folder / "file").value()));
+}
+
+TEST(Reader, LongLinesAreLimited) {
+  const TempFolder folder;
+  write_file(folder / "long", "1 1:1\n1 " + std::string(1 << 20, ' ') + "1:1\n");
+  EXPECT_TRUE(read(folder / "long").ok());
+  const Result<Dataset> data = read(folder / "long", 2, {.max_line_bytes = 1 << 19});
+  ASSERT_FALSE(data.ok());
+  EXPECT_EQ(data.error().id, "limit.line-bytes");
+}
+
+TEST(Reader, StopsWhenAsked) {
+  const TempFolder folder;
+  write_file(folder / "a.svm", large_text(6));
+  const std::atomic<bool> stop{true};
+  const Result<Dataset> data = read(folder / "a.svm", 2, {.stop = &stop});
+  ASSERT_FALSE(data.ok());
+  EXPECT_EQ(data.error().id, "run.interrupted");
+}
+
+TEST(Reader, PrecisionDecidesHowValuesAreKept) {
+  const std::string text = "1 1:0.1\n-1 1:1e-300\n";
+  const TempFolder folder;
+  write_file(folder / "a.svm", text);
+  std::vector<Error> warnings;
+  const Dataset wide =
+      read_dataset(folder / "a.svm", {.precision = Precision::f64}, warnings).value();
+  EXPECT_TRUE(warnings.empty());
+  EXPECT_EQ(std::get<CsrView<double>>(wide.view()).values[0], 0.1);
+  const Dataset narrow = read_dataset(folder / "a.svm", {}, warnings).value();
+  EXPECT_EQ(std::get<CsrView<float>>(narrow.view()).values[0], 0.1F);
+  EXPECT_EQ(narrow.nonzeros(), 1U);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings[0].id, "data.value.underflow");
+}
+
+TEST(Reader, RowWeights) {
+  const TempFolder folder;
+  write_file(folder / "a.svm", "1 1:1\n-1 1:2\n");
+  write_file(folder / "w", "2\n0.5\n");
+  write_file(folder / "short", "2\n");
+  write_file(folder / "bad", "2\n-1\n");
+  const Dataset data = read(folder / "a.svm", 1, {.weights_file = folder / "w"}).value();
+  EXPECT_EQ(std::vector<double>(data.weights().begin(), data.weights().end()),
+            (std::vector<double>{2, 0.5}));
+  EXPECT_EQ(read(folder / "a.svm", 1, {.weights_file = folder / "short"}).error().id,
+            "data.weights.count");
+  const Result<Dataset> bad = read(folder / "a.svm", 1, {.weights_file = folder / "bad"});
+  EXPECT_EQ(bad.error().id, "data.weight");
+  EXPECT_EQ(bad.error().line, 2U);
+}
+
+TEST(Dataset, WrapRefusesWhatIsNoMatrix) {
+  const std::vector<std::uint64_t> offsets = {0, 2, 3};
+  const std::vector<double> values = {1, 2, 3};
+  const std::vector<std::int64_t> labels = {1, -1};
+  const auto wrap = [&](const std::vector<std::uint64_t>& o, const std::vector<std::uint32_t>& c,
+                        const std::vector<double>& v, std::uint64_t features) {
+    return Dataset::wrap(CsrView<double>{2, features, o.data(), c.data(), v.data()}, labels, {},
+                         nullptr);
+  };
+  EXPECT_TRUE(wrap(offsets, {0, 1, 0}, values, 2).ok());
+  EXPECT_FALSE(wrap(offsets, {1, 0, 0}, values, 2).ok());
+  EXPECT_FALSE(wrap(offsets, {0, 0, 0}, values, 2).ok());
+  EXPECT_FALSE(wrap(offsets, {0, 2, 0}, values, 2).ok());
+  EXPECT_FALSE(wrap({0, 3, 2}, {0, 1, 0}, values, 2).ok());
+  EXPECT_FALSE(wrap({1, 2, 3}, {0, 1, 0}, values, 2).ok());
+  EXPECT_FALSE(wrap(offsets, {0, 1, 0}, {1, 2, NAN}, 2).ok());
+  EXPECT_FALSE(wrap(offsets, {0, 1, 0}, {1, 1e200, 3}, 2).ok());
+}
+
+}  // namespace
+}  // namespace hinge

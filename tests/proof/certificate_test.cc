@@ -1,0 +1,95 @@
+#include "proof/certificate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "proof/witness.h"
+#include "support.h"
+#include "tiny_problems.h"
+
+namespace hinge {
+namespace {
+
+using testing::tiny_problems;
+using testing::TinyData;
+using testing::TinyProblem;
+
+TEST(Certificate, AgreesWithTheDerivations) {
+  Pool pool(2);
+  for (const TinyProblem& tiny : tiny_problems()) {
+    const TinyData<double> data(tiny);
+    const Certificate c = certify(data.problem, tiny.w, tiny.alpha, pool);
+    EXPECT_NEAR(c.primal, tiny.optimum, 1e-15) << tiny.name;
+    EXPECT_NEAR(c.dual, tiny.optimum, 1e-15) << tiny.name;
+    EXPECT_LE(c.relative_gap, 1e-15) << tiny.name;
+    EXPECT_EQ(c.bound, "witness");
+  }
+}
+
+// Weak duality: no feasible point beats the optimum, on either side.
+TEST(Certificate, BoundsTheOptimumFromBothSides) {
+  Pool pool(1);
+  Random random(21);
+  for (const TinyProblem& tiny : tiny_problems()) {
+    const TinyData<double> data(tiny);
+    for (int k = 0; k < 200; ++k) {
+      std::vector<double> w(data.problem.dimension()), alpha(tiny.y.size());
+      for (double& x : w) x = 4 * random.uniform() - 2;
+      for (std::size_t i = 0; i < alpha.size(); ++i) {
+        alpha[i] = random.uniform() * data.problem.upper(i);
+      }
+      const Certificate c = certify(data.problem, w, alpha, pool);
+      EXPECT_GE(c.primal, tiny.optimum - 1e-12) << tiny.name;
+      EXPECT_LE(c.dual, tiny.optimum + 1e-12) << tiny.name;
+    }
+  }
+}
+
+TEST(Certificate, WithoutWitnessThereIsNoBound) {
+  Pool pool(1);
+  const TinyProblem tiny = tiny_problems()[0];
+  const TinyData<double> data(tiny);
+  const Certificate c = certify(data.problem, tiny.w, {}, pool);
+  EXPECT_EQ(c.bound, "none");
+  EXPECT_EQ(c.dual, 0);
+  EXPECT_EQ(c.relative_gap, 1);
+}
+
+TEST(Witness, ComesBackExactly) {
+  const Dataset data = testing::random_dataset({.rows = 101});
+  const std::vector<std::int8_t> y = signs(data, 1);
+  const Problem problem = {.data = &data, .y = y, .costs = {}, .cost = 0.7, .bias = 0};
+  Random random(22);
+  std::vector<double> alpha(data.rows());
+  for (double& a : alpha) {
+    const std::uint64_t kind = random.below(3);
+    a = kind == 0 ? 0.0 : kind == 1 ? 0.7 : 0.7 * random.uniform();
+  }
+  const Witness witness = compact(problem, alpha);
+  EXPECT_EQ(witness.states.size(), 26U);
+  EXPECT_EQ(expand(problem, witness), alpha);
+}
+
+TEST(Witness, RefusesWhatDoesNotFit) {
+  const Dataset data = testing::random_dataset({.rows = 6});
+  const std::vector<std::int8_t> y = signs(data, 1);
+  const Problem problem = {.data = &data, .y = y, .costs = {}, .cost = 1, .bias = 0};
+  const auto refused = [&](const Witness& witness) {
+    const auto result = guard([&] { return expand(problem, witness); });
+    return !result.ok() && result.error().id == "model.content";
+  };
+  const Witness good = {.states = {0x12, 0x00}, .free = {0.5}};
+  EXPECT_FALSE(refused(good));
+  EXPECT_TRUE(refused({.states = {0x12}, .free = {0.5}}));             // too few rows
+  EXPECT_TRUE(refused({.states = {0x13, 0x00}, .free = {0.5}}));       // unknown state
+  EXPECT_TRUE(refused({.states = {0x12, 0x10}, .free = {0.5}}));       // a seventh row
+  EXPECT_TRUE(refused({.states = {0x12, 0x00}, .free = {}}));          // a value is missing
+  EXPECT_TRUE(refused({.states = {0x12, 0x00}, .free = {0.5, 0.5}}));  // one too many
+  EXPECT_TRUE(refused({.states = {0x12, 0x00}, .free = {1.5}}));       // outside the box
+  EXPECT_TRUE(refused({.states = {0x12, 0x00}, .free = {NAN}}));
+}
+
+}  // namespace
+}  // namespace hinge

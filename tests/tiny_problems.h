@@ -1,0 +1,103 @@
+// Five problems small enough to solve by hand. Each comes with its optimum P* = D*, the optimal w
+// and a dual point, and the derivation. P(w) = 1/2|w|^2 + C sum_i c_i max(0, 1 - y_i <w,x_i>).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/problem.h"
+#include "hinge/dataset.h"
+
+namespace hinge::testing {
+
+struct TinyProblem {
+  std::string name;
+  std::vector<std::vector<double>> rows;  // dense; zeros are left out
+  std::vector<std::int8_t> y;
+  std::vector<double> row_weights;  // empty: all 1
+  double cost;
+  double bias;
+  double optimum;
+  std::vector<double> w;      // optimal, with the weight of the constant feature last if bias != 0
+  std::vector<double> alpha;  // one optimal dual point
+};
+
+// The data of a tiny problem as a Dataset (labels are y), with a Problem on it.
+template <class Value>
+class TinyData {
+ public:
+  explicit TinyData(const TinyProblem& tiny) : tiny_(tiny) {
+    struct Arrays {
+      std::vector<std::uint64_t> offsets = {0};
+      std::vector<std::uint32_t> columns;
+      std::vector<Value> values;
+      std::vector<std::int64_t> labels;
+    };
+    auto a = std::make_shared<Arrays>();
+    for (const auto& row : tiny.rows) {
+      for (std::size_t j = 0; j < row.size(); ++j) {
+        if (row[j] == 0) continue;
+        a->columns.push_back(static_cast<std::uint32_t>(j));
+        a->values.push_back(static_cast<Value>(row[j]));
+      }
+      a->offsets.push_back(a->columns.size());
+    }
+    a->labels.assign(tiny.y.begin(), tiny.y.end());
+    const CsrView<Value> view = {tiny.rows.size(), tiny.rows[0].size(), a->offsets.data(),
+                                 a->columns.data(), a->values.data()};
+    data = Dataset::wrap(view, a->labels, tiny_.row_weights, a).value();
+    problem = {.data = &data,
+               .y = tiny_.y,
+               .costs = tiny_.row_weights,
+               .cost = tiny_.cost,
+               .bias = tiny_.bias};
+  }
+  TinyData(const TinyData&) = delete;
+  TinyData& operator=(const TinyData&) = delete;
+
+ private:
+  TinyProblem tiny_;
+
+ public:
+  Dataset data;
+  Problem problem;
+};
+
+inline std::vector<TinyProblem> tiny_problems() {
+  return {
+      // Two points at +1 and -1. P = w^2/2 + 2 max(0, 1-w). Left of 1 the slope is w - 2 < 0, right
+      // of
+      // it w > 0: w = 1, no loss, P* = 1/2. Dual: s - s^2/2 with s = a_1 + a_2, largest at s = 1.
+      {"separable", {{1}, {-1}}, {1, -1}, {}, 1, 0, 0.5, {1}, {0.5, 0.5}},
+
+      // The same with C = 1/4. Left of 1 the slope is w - 1/2: w = 1/2, both rows inside the
+      // margin,
+      // P* = 1/8 + 2 * 1/4 * 1/2 = 3/8. Both variables at the bound: s = 1/2, D = 1/2 - 1/8.
+      {"all inside the margin", {{1}, {-1}}, {1, -1}, {}, 0.25, 0, 0.375, {0.5}, {0.25, 0.25}},
+
+      // The same point with both labels, the positive one three times as dear, C = 1/10. For |w| <
+      // 1
+      // the slope is w - 0.3 + 0.1: w = 0.2, P* = 0.02 + 0.3 * 0.8 + 0.1 * 1.2 = 0.38. Dual at the
+      // bounds:
+      // v = 0.3 - 0.1, D = 0.4 - 0.02.
+      {"contradiction with weights", {{1}, {1}}, {1, -1}, {3, 1}, 0.1, 0, 0.38, {0.2}, {0.3, 0.1}},
+
+      // A row of zeros loses C whatever w is; its variable stands at the bound. The others: P =
+      // w^2/2 +
+      // 2 max(0, 1-2w), kink at 1/2 with slope 1/2 - 4 on its left: w = 1/2, P* = 1/8 + 1. Dual: 1
+      // + s -
+      // (2s)^2/2, largest at s = 1/4: 1 + 1/4 - 1/8.
+      {"row of zeros", {{0}, {2}, {-2}}, {1, 1, -1}, {}, 1, 0, 1.125, {0.5}, {1, 0.125, 0.125}},
+
+      // Orthogonal rows (1,0,+) and (0,1,-) with the constant feature 2. By symmetry its weight is
+      // 0 and
+      // the coordinates part: each w_j^2/2 + 10 max(0, 1-|w_j|), so w = (1,-1), P* = 1. Dual: a =
+      // (1,1)
+      // gives v = (1,-1, 2-2), D = 2 - 1.
+      {"constant feature", {{1, 0}, {0, 1}}, {1, -1}, {}, 10, 2, 1, {1, -1, 0}, {1, 1}},
+  };
+}
+
+}  // namespace hinge::testing

@@ -1,0 +1,199 @@
+// train() and verify() as a user of the library sees them.
+#include "hinge/train.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "hinge/metrics.h"
+#include "hinge/verify.h"
+#include "support.h"
+
+namespace hinge {
+namespace {
+
+using testing::RandomData;
+using testing::TempFolder;
+
+std::string model_bytes(const Model& model) {
+  const TempFolder folder;
+  EXPECT_TRUE(save_model(model, folder / "m").ok());
+  return testing::read_file(folder / "m");
+}
+
+double accuracy(const Model& model, const Dataset& data) {
+  return evaluate(model, data, predict(model, data).value()).value().accuracy;
+}
+
+TEST(Train, LearnsTwoClasses) {
+  const Dataset data = testing::random_dataset({.rows = 500, .features = 30, .noise = 0.02});
+  const TrainReport report = train(data, {.cost = 10, .gap = 1e-4}).value();
+  EXPECT_EQ(report.status, StopReason::converged);
+  EXPECT_LE(report.model.certificate().relative_gap, 1e-4);
+  EXPECT_EQ(report.model.labels, (std::vector<std::int64_t>{1, -1}));
+  EXPECT_GT(accuracy(report.model, data), 0.95);
+}
+
+TEST(Train, LearnsSeveralClassesOneAgainstTheRest) {
+  const Dataset data =
+      testing::random_dataset({.rows = 900, .features = 12, .noise = 0.0, .seed = 2, .classes = 5});
+  const TrainReport report = train(data, {.cost = 100, .gap = 1e-3}).value();
+  ASSERT_EQ(report.model.problems.size(), 5U);
+  EXPECT_EQ(report.model.labels, (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
+  EXPECT_GT(accuracy(report.model, data), 0.75);
+  // Every class is the two-class problem "this label against the others".
+  std::vector<std::int64_t> labels;
+  for (const std::int64_t label : data.labels()) labels.push_back(label == 3 ? 1 : -1);
+  const Dataset binary = Dataset::wrap(data.view(), labels, {}, nullptr).value();
+  const TrainReport alone = train(binary, {.cost = 100, .gap = 1e-3}).value();
+  EXPECT_EQ(alone.model.problems[0].certificate.primal,
+            report.model.problems[3].certificate.primal);
+}
+
+TEST(Train, SameBytesForAnyThreadsAndInstructionSet) {
+  for (const std::uint64_t classes : {std::uint64_t{2}, std::uint64_t{4}}) {
+    const Dataset data =
+        testing::random_dataset({.rows = 700, .features = 50, .nonzeros = 12, .classes = classes});
+    TrainOptions options = {.gap = 1e-5, .bias = 1, .threads = 1};
+    const std::string expected = model_bytes(train(data, options).value().model);
+    for (const int threads : {2, 3, 8}) {
+      options.threads = threads;
+      EXPECT_EQ(model_bytes(train(data, options).value().model), expected) << threads;
+    }
+    for (const auto set : {InstructionSet::scalar, InstructionSet::avx2, InstructionSet::avx512}) {
+      options.instruction_set = set;
+      const Result<TrainReport> report = train(data, options);
+      if (!report.ok()) {
+        EXPECT_EQ(report.error().id, "system.cpu");
+        continue;
+      }
+      EXPECT_EQ(model_bytes(report->model), expected);
+    }
+  }
+}
+
+TEST(Train, LambdaIsCostInOtherWords) {
+  const Dataset data = testing::random_dataset({.rows = 200});
+  const TrainReport by_cost = train(data, {.cost = 0.5, .gap = 1e-6}).value();
+  const TrainReport by_lambda = train(data, {.lambda = 1 / (0.5 * 200), .gap = 1e-6}).value();
+  EXPECT_DOUBLE_EQ(by_lambda.model.origin.cost, 0.5);
+  EXPECT_NEAR(by_cost.lambda, 0.01, 1e-15);
+  EXPECT_NEAR(by_cost.model.certificate().primal, by_lambda.model.certificate().primal, 1e-9);
+}
+
+// A class weight of 3 is the same problem as a row weight of 3 on every row of the class.
+TEST(Train, ClassWeightsAreRowWeights) {
+  const Dataset data = testing::random_dataset({.rows = 300, .noise = 0.2});
+  std::vector<double> weights;
+  for (const std::int64_t label : data.labels()) weights.push_back(label == 1 ? 3 : 1);
+  const Dataset weighted = data.with_weights(weights).value();
+  const Model by_class = train(data, {.gap = 1e-6, .class_weights = {{1, 3.0}}}).value().model;
+  const Model by_row = train(weighted, {.gap = 1e-6}).value().model;
+  EXPECT_EQ(by_class.weights, by_row.weights);
+}
+
+TEST(Train, BalancedWeightsUndoImbalance) {
+  const Dataset data = testing::dataset_from_text("1 1:1\n-1 1:-1\n-1 1:-2\n-1 1:-3\n");
+  const Model model = train(data, {.balanced = true}).value().model;
+  ASSERT_EQ(model.origin.class_weights.size(), 2U);
+  EXPECT_DOUBLE_EQ(model.origin.class_weights[0].factor, 4.0 / (2 * 3));
+  EXPECT_DOUBLE_EQ(model.origin.class_weights[1].factor, 4.0 / (2 * 1));
+}
+
+TEST(Train, RefusesWhatCannotBeLearned) {
+  const auto id = [](const std::string& text, const TrainOptions& options = {}) {
+    const Result<TrainReport> report = train(testing::dataset_from_text(text), options);
+    return report.ok() ? "" : report.error().id;
+  };
+  EXPECT_EQ(id("1 1:1\n1 2:1\n"), "data.one-class");
+  EXPECT_EQ(id("1 1:1\n-1 2:1\n", {.cost = -1}), "usage.value");
+  EXPECT_EQ(id("1 1:1\n-1 2:1\n", {.gap = 0}), "usage.value");
+  const Dataset data = testing::dataset_from_text("1 1:1\n-1 2:1\n");
+  EXPECT_EQ(train(data.with_weights({0, 1}).value()).error().id, "data.weights.zero");
+}
+
+TEST(Train, AllZeroRowsGiveABiasOnlyModel) {
+  const Dataset data = testing::dataset_from_text("1 1:0\n-1 1:0\n1\n");
+  const TrainReport report = train(data, {.gap = 1e-6, .bias = 1}).value();
+  EXPECT_EQ(report.status, StopReason::converged);
+  ASSERT_FALSE(report.warnings.empty());
+  EXPECT_EQ(report.warnings[0].id, "data.all-zero");
+  EXPECT_EQ(predict(report.model, data).value().labels[1], 1);
+}
+
+TEST(Train, LimitsAreReportedAndTheModelIsUsable) {
+  const Dataset data = testing::random_dataset({.rows = 400, .noise = 0.2});
+  const TrainReport report = train(data, {.cost = 100, .gap = 1e-9, .max_passes = 3}).value();
+  EXPECT_EQ(report.status, StopReason::limit);
+  ASSERT_FALSE(report.warnings.empty());
+  EXPECT_EQ(report.warnings.back().id, "solver.limit");
+  EXPECT_TRUE(verify(report.model, data).value().agrees);
+  EXPECT_EQ(train(data, {.time_limit = 0}).value().status, StopReason::limit);
+}
+
+TEST(Train, AnInterruptGivesTheBestModelSoFar) {
+  const Dataset data = testing::random_dataset({.rows = 400, .noise = 0.2});
+  std::atomic<bool> stop{false};
+  TrainControl control;
+  control.stop = &stop;
+  control.observer = [&](const Progress& p) { stop = p.iteration > 2; };
+  const TrainReport report = train(data, {.cost = 100, .gap = 1e-12}, control).value();
+  EXPECT_EQ(report.status, StopReason::interrupted);
+  EXPECT_LT(report.model.certificate().relative_gap, 1);
+  EXPECT_TRUE(verify(report.model, data).value().agrees);
+}
+
+TEST(Verify, AgreesWithEveryModelAndNoticesEveryChange) {
+  for (const std::uint64_t classes : {std::uint64_t{2}, std::uint64_t{3}}) {
+    for (const Precision precision : {Precision::f32, Precision::f64}) {
+      const Dataset data = testing::random_dataset(
+          {.rows = 300, .noise = 0.2, .precision = precision, .classes = classes});
+      const Model model =
+          train(data, {.gap = 1e-5, .bias = 2, .class_weights = {{1, 2.0}}}).value().model;
+      const VerifyReport good = verify(model, data).value();
+      EXPECT_TRUE(good.agrees);
+      EXPECT_EQ(good.recomputed.primal, good.stored.primal);
+      EXPECT_EQ(good.recomputed.dual, good.stored.dual);
+
+      Model other = model;
+      other.weights[3] += 1e-3;
+      EXPECT_FALSE(verify(other, data).value().agrees);
+      other = model;
+      other.problems[0].bias += 1e-3;
+      EXPECT_FALSE(verify(other, data).value().agrees);
+      other = model;
+      other.problems[0].certificate.dual *= 1.001;
+      EXPECT_FALSE(verify(other, data).value().agrees);
+      other = model;
+      ASSERT_FALSE(other.problems[0].witness.free.empty());
+      other.problems[0].witness.free[0] *= 0.5;
+      EXPECT_FALSE(verify(other, data).value().agrees);
+    }
+  }
+}
+
+TEST(Verify, RefusesOtherData) {
+  const Dataset data = testing::random_dataset({.rows = 100});
+  const Model model = train(data).value().model;
+  for (const RandomData& other : {RandomData{.rows = 99}, RandomData{.rows = 100, .seed = 2},
+                                  RandomData{.rows = 100, .precision = Precision::f64}}) {
+    EXPECT_EQ(verify(model, testing::random_dataset(other)).error().id, "verify.data");
+  }
+  const Dataset weighted = data.with_weights(std::vector<double>(100, 1.0)).value();
+  EXPECT_EQ(verify(model, weighted).error().id, "verify.data");
+}
+
+TEST(Verify, FindsABoundWhereThereIsNone) {
+  const Dataset data = testing::random_dataset({.rows = 300, .noise = 0.2});
+  const Model model = train(data, {.gap = 1e-4, .witness = false}).value().model;
+  const VerifyReport plain = verify(model, data).value();
+  EXPECT_TRUE(plain.agrees);
+  EXPECT_EQ(plain.recomputed.bound, "none");
+  const VerifyReport proved = verify(model, data, {.prove = true, .gap = 1e-3}).value();
+  EXPECT_TRUE(proved.agrees);
+  EXPECT_LE(proved.recomputed.relative_gap, 1e-3);
+  EXPECT_LE(proved.recomputed.dual, proved.recomputed.primal);
+}
+
+}  // namespace
+}  // namespace hinge
