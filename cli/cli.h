@@ -62,6 +62,9 @@ void install_signal_handlers();
 const std::atomic<bool>& stop_flag();
 int signal_exit_code();  // 128 + the signal that was caught; 0 if none
 
+// The object `evaluate --json` prints, with a newline.
+std::string metrics_json(const Metrics& metrics);
+
 // Text on stdout, checked: a full disk behind a redirection is an error.
 Result<void> print(const std::string& text);
 

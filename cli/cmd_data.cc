@@ -166,7 +166,11 @@ void add_generate(CLI::App& app, Action& action) {
       "The same options give the same bytes on every machine.");
   command->callback([generate, &action] {
     action = [generate] {
+      ProgressLine line(!generate->reporter.quiet);
       generate->options.stop = &stop_flag();
+      generate->options.progress = [&](std::uint64_t rows, std::uint64_t total) {
+        line.show(fmt::format("generating: {} of {} rows", rows, total));
+      };
       const Result<void> done = generate_dataset(generate->path, generate->options);
       return done.ok() ? 0 : generate->reporter.fail(done.error(), "no data written");
     };

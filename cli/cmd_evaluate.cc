@@ -18,24 +18,6 @@ struct Evaluate {
   int run();
 };
 
-std::string as_json(const Metrics& m) {
-  std::vector<std::string> labels;
-  for (const std::int64_t label : m.labels) labels.push_back(std::to_string(label));
-  return nlohmann::ordered_json({{"rows", m.rows},
-                                 {"accuracy", m.accuracy},
-                                 {"error", m.error},
-                                 {"precision", m.precision},
-                                 {"recall", m.recall},
-                                 {"f1", m.f1},
-                                 {"auc", m.auc},
-                                 {"average_precision", m.average_precision},
-                                 {"rejected", m.rejected},
-                                 {"labels", labels},
-                                 {"confusion", m.confusion}})
-             .dump() +
-         "\n";
-}
-
 std::string as_text(const Metrics& m, bool binary) {
   std::string out = fmt::format("rows               {}\n", m.rows);
   const auto line = [&](const char* name, double value) {
@@ -72,11 +54,30 @@ int Evaluate::run() {
   if (!predictions.ok()) return reporter.fail(predictions.error());
   Result<Metrics> metrics = evaluate(*model, *rows, *predictions);
   if (!metrics.ok()) return reporter.fail(metrics.error());
-  const Result<void> printed = print(json ? as_json(*metrics) : as_text(*metrics, model->binary()));
+  const Result<void> printed =
+      print(json ? metrics_json(*metrics) : as_text(*metrics, model->binary()));
   return printed.ok() ? 0 : reporter.fail(printed.error());
 }
 
 }  // namespace
+
+std::string metrics_json(const Metrics& m) {
+  std::vector<std::string> labels;
+  for (const std::int64_t label : m.labels) labels.push_back(std::to_string(label));
+  return nlohmann::ordered_json({{"rows", m.rows},
+                                 {"accuracy", m.accuracy},
+                                 {"error", m.error},
+                                 {"precision", m.precision},
+                                 {"recall", m.recall},
+                                 {"f1", m.f1},
+                                 {"auc", m.auc},
+                                 {"average_precision", m.average_precision},
+                                 {"rejected", m.rejected},
+                                 {"labels", labels},
+                                 {"confusion", m.confusion}})
+             .dump() +
+         "\n";
+}
 
 void add_evaluate(CLI::App& app, Action& action) {
   auto evaluate = std::make_shared<Evaluate>();

@@ -21,8 +21,10 @@ struct Train {
   std::string trace_path;
   bool json = false;
   bool require_converged = false;
+  int folds = 0;
 
   int run();
+  int run_folds();
   Result<void> save(const TrainReport& report);
   Json to_json(const Dataset& rows, const TrainReport& report) const;
 
@@ -113,7 +115,23 @@ Result<void> Train::save(const TrainReport& report) {
   return save_model(report.model, model_path);
 }
 
+// As LIBLINEAR's -v: estimates how well a model would predict, and writes none.
+int Train::run_folds() {
+  data.read.threads = options.threads;
+  const Result<Dataset> rows = data.load(reporter);
+  if (!rows.ok()) return reporter.fail(rows.error());
+  const Result<Metrics> metrics =
+      cross_validate(*rows, folds, options, {.observer = {}, .stop = &stop_flag()});
+  if (!metrics.ok()) return reporter.fail(metrics.error());
+  const Result<void> printed =
+      print(json ? metrics_json(*metrics)
+                 : fmt::format("cross-validation accuracy {:.4f} % ({} folds, {} rows)\n",
+                               100 * metrics->accuracy, folds, metrics->rows));
+  return printed.ok() ? 0 : reporter.fail(printed.error());
+}
+
 int Train::run() {
+  if (folds != 0) return run_folds();
   const auto start = std::chrono::steady_clock::now();
   if (model_path.empty()) model_path = default_model_path(data.source);
   const std::string outcome = fmt::format(
@@ -222,6 +240,11 @@ void add_train(CLI::App& app, Action& action) {
       ->type_name("FILE");
   command->add_option("--trace", train->trace_path, "write one JSON line per progress record")
       ->type_name("FILE");
+  command
+      ->add_option("-v,--folds", train->folds,
+                   "cross-validate in N parts and write no model (N >= 2)")
+      ->type_name("N")
+      ->check(CLI::Range(2, 1 << 20));
   command->add_flag("--require-converged", train->require_converged,
                     "exit with 3 if the gap was not reached");
   command->add_flag("--json", train->json, "print one JSON object on stdout");

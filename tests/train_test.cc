@@ -143,6 +143,23 @@ TEST(Train, AnInterruptGivesTheBestModelSoFar) {
   EXPECT_TRUE(verify(report.model, data).value().agrees);
 }
 
+TEST(Train, CrossValidationPredictsRowsNotTrainedOn) {
+  // Labels drawn without looking at the rows cannot be predicted; trained rows can be memorised.
+  const Dataset noise =
+      testing::random_dataset({.rows = 300, .features = 400, .nonzeros = 50, .noise = 1});
+  const TrainOptions options = {.cost = 100};
+  EXPECT_GT(accuracy(train(noise, options).value().model, noise), 0.95);
+  EXPECT_NEAR(cross_validate(noise, 5, options).value().accuracy, 0.5, 0.15);
+
+  const Dataset data = testing::random_dataset({.rows = 600, .noise = 0.02, .classes = 3});
+  const Metrics metrics = cross_validate(data, 4, {.cost = 10}).value();
+  EXPECT_EQ(metrics.rows, 600U);
+  EXPECT_GT(metrics.accuracy, 0.7);
+  EXPECT_EQ(cross_validate(data, 1).error().id, "usage.value");
+  EXPECT_EQ(cross_validate(testing::dataset_from_text("1 1:1\n1 1:2\n-1 1:1\n"), 2).error().id,
+            "data.folds");
+}
+
 TEST(Verify, AgreesWithEveryModelAndNoticesEveryChange) {
   for (const std::uint64_t classes : {std::uint64_t{2}, std::uint64_t{3}}) {
     for (const Precision precision : {Precision::f32, Precision::f64}) {

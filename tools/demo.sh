@@ -2,6 +2,7 @@
 # Usage: demo.sh FOLDER. From nothing to a proven model, in FOLDER.
 # HINGE is the program (build/hinge), ROWS how many rows to make (100000).
 set -eu
+export LC_ALL=C
 
 program=${HINGE:-build/hinge}
 program=$(cd "$(dirname "$program")" && pwd)/$(basename "$program")
@@ -30,4 +31,4 @@ if [ -z "$trained" ] || [ -z "$accuracy" ]; then
   exit 1
 fi
 echo
-echo "$trained, accuracy $accuracy on rows it has not seen"
+printf '%s, accuracy %.4f on rows it has not seen\n' "$trained" "$accuracy"

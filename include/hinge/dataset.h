@@ -111,6 +111,7 @@ struct GenerateOptions {
   std::uint64_t seed = 1;
   int threads = 0;
   const std::atomic<bool>* stop = nullptr;
+  std::function<void(std::uint64_t rows, std::uint64_t total)> progress = {};
 };
 
 // Writes a synthetic data set as text. The same options give the same bytes on any machine and for

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "hinge/dataset.h"
+#include "hinge/metrics.h"
 #include "hinge/model.h"
 #include "hinge/options.h"
 #include "hinge/result.h"
@@ -61,5 +62,11 @@ struct TrainReport {
 // model carries the gap it reached.
 Result<TrainReport> train(const Dataset& data, const TrainOptions& options = {},
                           const TrainControl& control = {});
+
+// Trains `folds` times on all parts but one and predicts the part left out; returns how well that
+// went over all rows. Parts have the same share of every class; which row goes where is a function
+// of options.seed. Needs 2 <= folds <= rows of the smallest class (usage.value, data.folds).
+Result<Metrics> cross_validate(const Dataset& data, int folds, const TrainOptions& options = {},
+                               const TrainControl& control = {});
 
 }  // namespace hinge

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -67,7 +68,10 @@ class Buffer {
 
  private:
   std::size_t capacity() const { return bytes_ / sizeof(T); }
-  void reserve(std::size_t count) { remap(detail::page_round(count * sizeof(T))); }
+  void reserve(std::size_t count) {
+    if (count > SIZE_MAX / sizeof(T)) throw std::bad_alloc();
+    remap(detail::page_round(count * sizeof(T)));
+  }
   void remap(std::size_t bytes) {
     data_ = static_cast<T*>(detail::remap(data_, bytes_, bytes));
     bytes_ = bytes;

@@ -36,10 +36,10 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
     {"data.index.order", kData, "The indices of a row do not ascend and --strict was given.",
      "Sort the row, or drop --strict to let hinge sort it."},
     {"data.index.range", kData, "A feature index does not fit 64 bits.", "Renumber the features."},
-    {"data.index.unsorted", 0, "Some rows were not sorted by index; hinge sorted them.",
-     "Nothing needs doing. --strict refuses such rows."},
     {"data.index.unseen", 0, "The data has features the model was not trained on.",
      "They were ignored. Check that training and test data were prepared alike."},
+    {"data.index.unsorted", 0, "Some rows were not sorted by index; hinge sorted them.",
+     "Nothing needs doing. --strict refuses such rows."},
     {"data.index.zero", kData, "Index 0 occurs in data that counts from 1.",
      "Give --index-base 0 if the file counts from 0, for training and prediction alike."},
     {"data.label", kData, "A row does not begin with a label.",
@@ -144,6 +144,7 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
     {"witness.dropped", 0, "The proof was too large to keep in the model.",
      "`hinge verify --prove` finds a new one when needed."},
 });
+static_assert(std::ranges::is_sorted(kCatalogue, {}, &ErrorInfo::id));
 
 const char* severity_word(Severity severity) {
   switch (severity) {

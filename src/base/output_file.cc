@@ -6,9 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
@@ -26,10 +24,15 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Follows symbolic links, so that a model that is a link stays one.
-std::string resolve_links(const std::string& path) {
-  char resolved[PATH_MAX];
-  return realpath(path.c_str(), resolved) != nullptr ? std::string(resolved) : path;
+// Follows symbolic links, also to files that do not exist yet, so that a model that is a link stays
+// one.
+std::string resolve_links(std::string path) {
+  std::error_code none;
+  for (int depth = 0; depth < 40 && std::filesystem::is_symlink(path, none); ++depth) {
+    const std::filesystem::path target = std::filesystem::read_symlink(path, none);
+    path = target.is_absolute() ? target.string() : folder_of(path) + "/" + target.string();
+  }
+  return path;
 }
 
 mode_t current_umask() {
@@ -79,6 +82,7 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
     OutputFile out;
     out.path_ = path;
     struct stat info {};
+    if (path.empty()) fail("io.create", "cannot create a file without a name");
     if (path == "-") {
       out.fd_ = STDOUT_FILENO;
       return out;

@@ -144,6 +144,7 @@ void write_rows(const RowMaker& make, std::uint64_t rows, double row_bytes,
       fail("run.interrupted", fmt::format("interrupted after {} of {} rows; {} was not written",
                                           written, rows, escape(file.path())));
     }
+    if (options.progress) options.progress(written, rows);
     pool.run(wave + 1, [&](std::size_t job) {
       if (job == 0) {
         for (const std::string& text : ready) take(file.write(text));

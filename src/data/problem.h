@@ -20,8 +20,8 @@ struct Problem {
   const Dataset* data = nullptr;
   std::span<const std::int8_t> y = {};
   std::span<const double> costs = {};  // c_i; empty: all 1
-  double cost = 1;                // C
-  double bias = 0;                // S; 0 = none
+  double cost = 1;                     // C
+  double bias = 0;                     // S; 0 = none
 
   double upper(std::uint64_t i) const { return costs.empty() ? cost : cost * costs[i]; }
   std::size_t dimension() const { return data->features() + (bias != 0 ? 1 : 0); }

@@ -2,12 +2,9 @@
 // of each class, the second draws, row by row, which part gets the line (of the `left` rows of a
 // class still to come, `wanted` go to the test part: this one with probability wanted / left).
 // Nothing is kept per row.
-#include <fast_float/fast_float.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <filesystem>
 #include <string_view>
 #include <unordered_map>
@@ -15,6 +12,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "data/source.h"
+#include "data/text_row.h"
 #include "hinge/dataset.h"
 #include "hinge/files.h"
 
@@ -28,32 +26,6 @@ constexpr std::uint64_t kSplitStream = 0x73706c31;
 
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r';
-}
-
-// The integer a label denotes: `+1`, `1` and `1.0` are one class. Throws what is wrong with
-// `token`, without a place.
-std::int64_t parse_label(std::string_view token) {
-  const std::string_view number = token.starts_with('+') ? token.substr(1) : token;
-  const char* const end = number.data() + number.size();
-  std::int64_t label = 0;
-  const auto whole = std::from_chars(number.data(), end, label);
-  const bool two_signs = token.starts_with("+-");
-  if (whole.ec == std::errc() && whole.ptr == end && !two_signs) return label;
-  const std::string shown = escape(token.substr(0, 40));
-  double value = 0;
-  const auto real = fast_float::from_chars(number.data(), end, value);
-  if (real.ec != std::errc() || real.ptr != end || two_signs) {
-    fail("data.label", fmt::format("expected a label, got \"{}\"", shown),
-         "rows are `label index:value ...`");
-  }
-  if (!std::isfinite(value)) fail("data.label.nonfinite", "label is not a finite number");
-  if (value != std::floor(value)) {
-    fail("data.label.not-integer", fmt::format("label is not a whole number: \"{}\"", shown));
-  }
-  if (std::abs(value) >= 0x1p63) {
-    fail("data.label.range", fmt::format("label does not fit 64 bits: \"{}\"", shown));
-  }
-  return static_cast<std::int64_t>(value);
 }
 
 // Cuts text that comes in chunks into rows. For every row, on_row(label) is called, then
@@ -139,7 +111,7 @@ class RowScanner {
 
   void begin_row() {
     try {
-      on_row_(parse_label(std::string_view(prefix_).substr(label_start_)));
+      on_row_(read_label(std::string_view(prefix_).substr(label_start_)));
     } catch (Failure& failure) {
       failure.error.excerpt = prefix_;
       failure.error.caret = static_cast<std::uint32_t>(label_start_);

@@ -6,8 +6,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hinge/result.h"
@@ -61,5 +61,9 @@ const char* parse_fast(const char* line, const RowRules& rules, RowBatch<Value>&
 template <class Value>
 void parse_careful(const char* line, const char* end, bool unterminated, const RowRules& rules,
                    RowBatch<Value>& batch);
+
+// The class a label denotes: `+1`, `1` and `1.0` are one. Throws Failure (data.label.*) without a
+// place.
+std::int64_t read_label(std::string_view token);
 
 }  // namespace hinge

@@ -8,6 +8,7 @@
 #include <limits>
 #include <string_view>
 
+#include "base/error.h"
 #include "data/text_row.h"
 
 namespace hinge {
@@ -325,6 +326,14 @@ const char* sort_features(std::vector<Feature>& features) {
 }
 
 }  // namespace
+
+std::int64_t read_label(std::string_view token) {
+  try {
+    return parse_label(token);
+  } catch (Bad& problem) {
+    fail(std::move(problem.id), std::move(problem.message), std::move(problem.help));
+  }
+}
 
 template <class Value>
 void parse_careful(const char* line, const char* end, bool unterminated, const RowRules& rules,

@@ -251,7 +251,7 @@ TEST_F(Split, SaysWhereALabelIsWrong) {
   EXPECT_EQ(error.file, data);
   EXPECT_EQ(error.line, 4U);
   EXPECT_EQ(error.column, 3U);
-  EXPECT_EQ(error.message, "expected a label, got \"3:0.5\"");
+  EXPECT_EQ(error.message, "expected a label, found \"3:0.5\"");
 }
 
 TEST_F(Split, KeepsOldPartsWhenItFails) {

@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "data/dataset_builder.h"
+#include "hinge/train.h"
+
+namespace hinge {
+namespace {
+
+constexpr std::uint64_t kFoldStream = 0x666f6c64;
+
+// The part of every row: the rows of a class are shuffled and dealt out in turn.
+std::vector<int> deal(const Dataset& data, int folds, std::uint64_t seed) {
+  std::vector<int> part(data.rows());
+  int next = 0;
+  for (std::size_t c = 0; c < data.classes().size(); ++c) {
+    std::vector<std::uint64_t> rows;
+    for (std::uint64_t i = 0; i < data.rows(); ++i) {
+      if (data.labels()[i] == data.classes()[c].label) rows.push_back(i);
+    }
+    Random random(seed, kFoldStream, c);
+    random.shuffle(std::span(rows));
+    for (const std::uint64_t i : rows) part[i] = next++ % folds;
+  }
+  return part;
+}
+
+// The rows for which keep(i) holds, copied.
+template <class Keep>
+Dataset subset(const Dataset& data, Keep keep) {
+  return data.visit([&]<class Value>(const CsrView<Value>& m) {
+    DatasetArrays<Value> arrays;
+    std::vector<double> weights;
+    std::uint64_t end = 0;
+    arrays.offsets.append(&end, 1);
+    for (std::uint64_t i = 0; i < m.rows; ++i) {
+      if (!keep(i)) continue;
+      const std::uint64_t from = m.offsets[i], size = m.offsets[i + 1] - from;
+      arrays.columns.append(m.columns + from, size);
+      arrays.values.append(m.values + from, size);
+      arrays.labels.append(&data.labels()[i], 1);
+      end += size;
+      arrays.offsets.append(&end, 1);
+      if (!data.weights().empty()) weights.push_back(data.weights()[i]);
+    }
+    Dataset part = DatasetBuilder::build(std::move(arrays), m.features, data.index_base());
+    return data.weights().empty() ? part : take(part.with_weights(std::move(weights)));
+  });
+}
+
+}  // namespace
+
+Result<Metrics> cross_validate(const Dataset& data, int folds, const TrainOptions& options,
+                               const TrainControl& control) {
+  return guard([&] {
+    if (folds < 2) fail("usage.value", fmt::format("folds: expected at least 2, got {}", folds));
+    for (const LabelCount& c : data.classes()) {
+      if (c.rows < static_cast<std::uint64_t>(folds)) {
+        fail("data.folds",
+             fmt::format("class {} has {} rows, too few for {} folds", c.label, c.rows, folds));
+      }
+    }
+    const std::vector<int> part = deal(data, folds, options.seed);
+    Predictions all;
+    Model shape;  // labels and classes are the same in every fold
+    all.labels.resize(data.rows());
+    for (int fold = 0; fold < folds; ++fold) {
+      const TrainReport run = take(
+          train(subset(data, [&](std::uint64_t i) { return part[i] != fold; }), options, control));
+      if (run.status == StopReason::interrupted) {
+        fail("run.interrupted", fmt::format("interrupted in fold {} of {}", fold + 1, folds));
+      }
+      const Predictions some =
+          take(predict(run.model, subset(data, [&](std::uint64_t i) { return part[i] == fold; }),
+                       options.threads));
+      const std::size_t width = run.model.problems.size();
+      all.scores.resize(data.rows() * width);
+      all.rejected.resize(some.rejected.empty() ? 0 : data.rows());
+      for (std::uint64_t i = 0, k = 0; i < data.rows(); ++i) {
+        if (part[i] != fold) continue;
+        all.labels[i] = some.labels[k];
+        if (!some.rejected.empty()) all.rejected[i] = some.rejected[k];
+        std::copy_n(some.scores.begin() + static_cast<std::ptrdiff_t>(k * width), width,
+                    all.scores.begin() + static_cast<std::ptrdiff_t>(i * width));
+        ++k;
+      }
+      shape = run.model;
+    }
+    return take(evaluate(shape, data, all));
+  });
+}
+
+}  // namespace hinge
