@@ -58,8 +58,10 @@ int report_usage(const CLI::App& app, const Error& error) {
 int run(int argc, char** argv) {
   CLI::App app{kIntroduction, "hinge"};
   app.require_subcommand(1);
-  app.set_version_flag("--version", fmt::format("hinge {}", version()));
-  app.get_formatter()->column_width(26);
+  app.set_help_flag("-h,--help", "show this and exit");
+  app.set_version_flag("--version", fmt::format("hinge {}", version()),
+                       "show the version and exit");
+  set_help_format(app);
   app.footer("`hinge COMMAND --help` explains a command; `hinge explain ID` an error.");
   Action action;
   add_train(app, action);

@@ -69,10 +69,10 @@ bool exact_quotient(std::uint64_t mantissa, int places, float& value) {
   return true;
 }
 
-// Parses a decimal number at p. Returns the byte after it, which ends a token, or nullptr. The
-// token may be followed by anything readable.
+// Parses a decimal number at p. Returns the byte after it, which ends a token, or nullptr. Whether
+// it is zero is told apart from the value so that nothing waits for the division.
 template <class Value>
-const char* parse_value(const char* p, Value& value) {
+const char* parse_value(const char* p, Value& value, bool& nonzero) {
   const char* const token = p;
   const bool negative = *p == '-';
   p += negative;
@@ -112,9 +112,11 @@ const char* parse_value(const char* p, Value& value) {
           std::abs(value) <= std::numeric_limits<Value>::max())) {
       return nullptr;
     }
+    nonzero = true;
     return last;
   }
   if (negative) value = -value;
+  nonzero = mantissa != 0;
   return p;
 }
 
@@ -172,11 +174,12 @@ const char* parse_fast(const char* line, const RowRules& rules, RowBatch<Value>&
     if (index == 0 && batch.index_zero.count == 0) return nullptr;
     previous = index;
     Value value;
-    p = parse_value(p + count + 1, value);
+    bool nonzero;
+    p = parse_value(p + count + 1, value, nonzero);
     if (p == nullptr) return nullptr;
     columns[k] = static_cast<std::uint32_t>(index) - rules.base;
     values[k] = value;
-    k += value != 0;  // explicit zeros are not stored
+    k += nonzero;  // explicit zeros are not stored
   }
   p += *p == '\r';
   if (*p != '\n') return nullptr;

@@ -8,7 +8,9 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -218,8 +220,12 @@ TEST_F(OutputFile, FolderIsNoTarget) {
   EXPECT_EQ(error.id, "io.create");
   EXPECT_NE(error.message.find("folder"), std::string::npos) << error.message;
   EXPECT_EQ(create_error(folder_ / "sub/").id, "io.create");
-  EXPECT_EQ(create_error("").id, "io.create");
   EXPECT_EQ(folder_.names(), Names{"sub"});
+}
+
+TEST_F(OutputFile, EmptyPathIsRefusedAtOnce) {
+  EXPECT_EQ(create_error("").id, "io.create");
+  EXPECT_FALSE(check_output("").ok());
 }
 
 TEST_F(OutputFile, PermissionDenied) {

@@ -1,0 +1,71 @@
+"""The documents say what the program does: examples run, options and exit codes are all there."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HINGE = pathlib.Path(os.environ["HINGE"]).resolve()
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def hinge(*arguments):
+    return subprocess.run([HINGE, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+class Documents(unittest.TestCase):
+    def test_examples_run(self):
+        examples = 0
+        for document in DOCUMENTS:
+            for block in re.findall(r"<!-- run -->\n```sh\n(.*?)```", document.read_text(), re.S):
+                examples += 1
+                with self.subTest(document=document.name), tempfile.TemporaryDirectory() as folder:
+                    program = pathlib.Path(folder, "bin")
+                    program.mkdir()
+                    (program / "hinge").symlink_to(HINGE)
+                    path = f"{program}{os.pathsep}{os.environ['PATH']}"
+                    done = subprocess.run(["sh", "-ec", block], cwd=folder, capture_output=True,
+                                          text=True, env={**os.environ, "PATH": path}, timeout=300)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreaterEqual(examples, 2)
+
+    def test_every_train_option_is_documented(self):
+        text = (ROOT / "docs" / "cli.md").read_text()
+        options = set(re.findall(r"--[a-z][a-z-]+", hinge("train", "--help"))) - {"--help"}
+        self.assertGreater(len(options), 15)
+        for option in options:
+            self.assertIn(option, text)
+
+    def test_every_documented_train_option_exists(self):
+        table = (ROOT / "docs" / "cli.md").read_text().split("## `train`")[1].split("<!-- run -->")[0]
+        help_text = hinge("train", "--help")
+        for option in re.findall(r"--[a-z][a-z-]+", table):
+            self.assertIn(option, help_text)
+
+    def test_every_command_is_documented(self):
+        commands = re.findall(r"^  ([a-z]+) ", hinge("--help").split("Subcommands:")[1], re.M)
+        self.assertGreaterEqual(len(commands), 8)
+        text = (ROOT / "docs" / "cli.md").read_text()
+        for command in commands:
+            self.assertIn(f"| `{command} ", text)
+
+    def test_every_exit_code_is_documented(self):
+        text = (ROOT / "docs" / "cli.md").read_text().split("## Exit codes")[1].split("## Messages")[0]
+        documented = set(map(int, re.findall(r"\b\d+\b", text)))
+        for line in hinge("explain").splitlines():
+            self.assertIn(int(line.split()[1]), documented, line)
+
+    def test_links_lead_somewhere(self):
+        for document in DOCUMENTS + [ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]:
+            for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
+                if "://" not in target:
+                    self.assertTrue((document.parent / target).exists(), f"{document.name}: {target}")
+
+
+if __name__ == "__main__":
+    if shutil.which("sh") is None:
+        raise SystemExit("docs_test needs sh")
+    unittest.main()

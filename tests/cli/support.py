@@ -1,0 +1,314 @@
+"""What the tests of the command line share: running the program, small data, reading a model.
+
+HINGE is the program. HINGE_SHARED_DATA is the folder of real data sets (optional). HINGE_SLOW=1 says that
+the program is slow (sanitizers). Nothing here uses the library: models are read and objectives computed
+again from the file formats alone.
+"""
+
+import array
+import json
+import math
+import os
+import pathlib
+import random
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import types
+import unittest
+
+if not os.environ.get("HINGE"):
+    sys.exit("HINGE is not set: it must be the path of the program to test")
+PROGRAM = os.path.abspath(os.environ["HINGE"])
+if not os.access(PROGRAM, os.X_OK):
+    sys.exit(f"HINGE is {PROGRAM}, which cannot be run")
+
+SLOW = os.environ.get("HINGE_SLOW", "0") not in ("", "0")
+TIMEOUT = 300 if SLOW else 60  # seconds: only against hanging forever, no test depends on it
+
+ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith(("LC_", "LANG", "OMP_"))}
+
+
+# ---- Running the program.
+
+
+class Run:
+    """How one run of the program ended."""
+
+    def __init__(self, arguments, code, out, err):
+        self.arguments = arguments
+        self.code = code
+        self.out = out  # bytes
+        self.err = err.decode("utf-8", "backslashreplace")
+
+    @property
+    def text(self):
+        return self.out.decode()
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    @property
+    def lines(self):
+        return self.err.splitlines()
+
+    def __str__(self):
+        shown = " ".join(printable(a) for a in self.arguments)
+        return f"hinge {shown}\nended with {self.code}; stderr:\n{self.err}"
+
+
+def printable(argument):
+    text = os.fsdecode(argument)
+    return text if len(text) < 200 else text[:100] + f"...({len(text)} bytes)"
+
+
+class Case(unittest.TestCase):
+    """A test with a folder of its own, in which the program runs."""
+
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="hinge-cli-")
+        self.addCleanup(folder.cleanup)
+        self.dir = pathlib.Path(folder.name)
+
+    def write(self, name, data):
+        path = self.dir / os.fsdecode(name)
+        path.write_bytes(data.encode() if isinstance(data, str) else data)
+        return path
+
+    def read(self, name):
+        return (self.dir / os.fsdecode(name)).read_bytes()
+
+    def files(self):
+        return sorted(p.name for p in self.dir.iterdir())
+
+    def hinge(self, *arguments, code=0, stdin=None, env=None, **popen):
+        """Runs the program; `code` is the exit code it must end with, None if any will do."""
+        arguments = [a if isinstance(a, bytes) else str(a) for a in arguments]
+        popen.setdefault("stdout", subprocess.PIPE)
+        source = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
+        try:
+            done = subprocess.run([PROGRAM, *arguments], cwd=self.dir, stderr=subprocess.PIPE,
+                                  env={**ENVIRONMENT, **(env or {})}, timeout=TIMEOUT, **source, **popen)
+        except subprocess.TimeoutExpired:
+            self.fail(f"hinge {' '.join(map(printable, arguments))}: no end after {TIMEOUT} s")
+        run = Run(arguments, done.returncode, done.stdout or b"", done.stderr)
+        if code is not None and run.code != code:
+            self.fail(f"expected exit code {code}\n{run}")
+        return run
+
+    def start(self, *arguments, **popen):
+        """Starts the program without waiting for it; it is gone when the test ends."""
+        popen = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **popen}
+        process = subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.dir, env=ENVIRONMENT, **popen)
+
+        def stop():
+            if process.poll() is None:
+                process.kill()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream:
+                    try:
+                        stream.close()
+                    except BrokenPipeError:
+                        pass
+            process.wait()
+
+        self.addCleanup(stop)
+        return process
+
+    def finish(self, process, timeout=TIMEOUT):
+        """Waits for the end of a started program, with its standard input still open."""
+        stdin, process.stdin = process.stdin, None  # or communicate() would close it
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            self.fail(f"{' '.join(process.args[1:])}: no end after {timeout} s")
+        finally:
+            process.stdin = stdin
+        return Run(process.args[1:], process.returncode, out, err)
+
+    def wait(self, condition, process, what):
+        """Waits until condition() holds; the process must live until then."""
+        for _ in range(TIMEOUT * 100):
+            if process.poll() is not None:
+                run = Run(process.args[1:], process.returncode, b"", process.stderr.read())
+                self.fail(f"ended too early, waiting until {what}\n{run}")
+            if condition():
+                return
+            time.sleep(0.01)
+        self.fail(f"waited for {TIMEOUT} s until {what}")
+
+    def assertClose(self, a, b, relative, note=""):
+        self.assertLessEqual(abs(a - b), relative * max(abs(a), abs(b)), f"{a} and {b} {note}")
+
+    def assertSays(self, run, pattern):
+        """Some line of stderr is matched by the pattern as a whole."""
+        if not any(re.fullmatch(pattern, line) for line in run.lines):
+            self.fail(f"no line of stderr matches {pattern}\n{run}")
+
+
+def table(rows, name=lambda row: row[0]):
+    """Class decorator: one test method, calling self.check(row), for every row of a table."""
+
+    def decorate(cls):
+        for row in rows:
+            method = "test_" + re.sub(r"\W+", "_", name(row)).strip("_")
+            if hasattr(cls, method):
+                raise ValueError(f"two rows are called {name(row)}")
+            setattr(cls, method, lambda self, row=row: self.check(row))
+        return cls
+
+    return decorate
+
+
+def cpu_seconds(process):
+    """CPU time a running process has used."""
+    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def sleeping(process):
+    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return fields[0] == "S"
+
+
+def unprivileged(test):
+    """Popen arguments that make permissions count, also when the tests are run by root."""
+    if os.geteuid() != 0:
+        return {}
+    test.dir.chmod(0o777)
+    nobody = {"user": 65534, "group": 65534, "extra_groups": []}
+    try:
+        usable = subprocess.run([PROGRAM, "--version"], cwd=test.dir, capture_output=True, **nobody).returncode == 0
+    except (OSError, subprocess.SubprocessError):
+        usable = False
+    if not usable:
+        test.skipTest("run by root, and other users cannot run the program")
+    return nobody
+
+
+# ---- Small data.
+
+
+def make_rows(rows, features, seed=1, classes=(-1, 1), noise=0.1):
+    """Rows [(label, {index: value})] of dense random features with a linear rule and some wrong labels."""
+    draw = random.Random(seed).random
+    planes = [[draw() - 0.5 for _ in range(features)] for _ in classes]
+    data = []
+    for i in range(rows):
+        x = [round(2 * draw() - 1, 4) for _ in range(features)]
+        scores = [sum(a * b for a, b in zip(plane, x)) for plane in planes]
+        label = classes[scores.index(max(scores))]
+        if i < len(classes):
+            label = classes[i]  # every class occurs
+        elif draw() < noise:
+            label = classes[int(draw() * len(classes))]
+        data.append((label, {j + 1: v for j, v in enumerate(x) if v != 0}))
+    return data
+
+
+def to_text(data):
+    return "".join(f"{label}" + "".join(f" {j}:{v!r}" for j, v in x.items()) + "\n" for label, x in data)
+
+
+def parse_text(text):
+    """Simple libsvm text as rows [(label, {index: value})]; no oddities."""
+    data = []
+    for line in text.splitlines():
+        label, *pairs = line.split()
+        data.append((int(label), {int(j): float(v) for j, v in (p.split(":") for p in pairs)}))
+    return data
+
+
+def f32(x):
+    """The nearest float32."""
+    return struct.unpack("<f", struct.pack("<f", x))[0]
+
+
+# ---- Models: an independent reader of the safetensors container.
+
+ARRAY_TYPES = {"U8": "B", "U32": "I", "U64": "Q", "I64": "q", "F32": "f", "F64": "d"}
+
+
+class ModelFile:
+    """Metadata and arrays of a model file."""
+
+    def __init__(self, path_or_bytes):
+        data = path_or_bytes if isinstance(path_or_bytes, bytes) else pathlib.Path(path_or_bytes).read_bytes()
+        (length,) = struct.unpack_from("<Q", data)
+        header = json.loads(data[8 : 8 + length])
+        self.metadata = header.pop("__metadata__")
+        self.labels = json.loads(self.metadata["labels"])
+        self.options = json.loads(self.metadata["options"])
+        self.data = json.loads(self.metadata["data"])
+        self.certificate = json.loads(self.metadata["certificate"])
+        self.arrays = {}
+        self.place = {}  # name: offset in the file, bytes
+        end = 0
+        for name, entry in header.items():
+            begin, end = entry["data_offsets"]
+            values = array.array(ARRAY_TYPES[entry["dtype"]])
+            values.frombytes(data[8 + length + begin : 8 + length + end])
+            self.arrays[name] = values
+            self.place[name] = (8 + length + begin, end - begin)
+            assert len(values) == math.prod(entry["shape"]), name
+        assert len(data) == 8 + length + end
+
+    @property
+    def problems(self):
+        return 1 if len(self.labels) == 2 else len(self.labels)
+
+    def weights(self, problem=0):
+        """{index as in the text: weight}"""
+        packed = self.arrays["weights"]
+        width = len(packed) // self.problems
+        columns = self.arrays.get("columns", range(width))
+        base = self.data["index_base"]
+        return {j + base: packed[problem * width + k] for k, j in enumerate(columns)}
+
+    def score(self, x, problem=0):
+        w = self.weights(problem)
+        return math.fsum(w.get(j, 0.0) * v for j, v in x.items()) + self.arrays["bias"][problem]
+
+    def alphas(self, upper, problem=0):
+        """Dual variables of the witness; `upper` are their bounds."""
+        states = self.arrays["witness.states"]
+        width = len(states) // self.problems
+        skip = sum(self.arrays["witness.free_counts"][:problem])
+        free = iter(self.arrays["witness.free"][skip:])
+        out = []
+        for i, u in enumerate(upper):
+            state = states[problem * width + i // 4] >> 2 * (i % 4) & 3
+            out.append([0.0, u, None][state] if state < 2 else next(free))
+        return out
+
+
+def recompute(model, data, costs=None, problem=0):
+    """Primal and bound of one binary problem, from the definition: P(w), D(alpha), and alpha."""
+    cost, constant = model.options["cost"], model.options["bias_feature"]
+    weights = dict(model.weights(problem))
+    if constant:
+        weights[None] = model.arrays["bias"][problem] / constant
+    data = [(label, {**{j: f32(v) for j, v in x.items()}, **({None: constant} if constant else {})})
+            for label, x in data]
+    signs = [1 if label == model.labels[problem] else -1 for label, _ in data]
+    upper = [cost * c for c in (costs or [1.0] * len(data))]
+    losses = (u * max(0.0, 1 - y * math.fsum(weights.get(j, 0.0) * v for j, v in x.items()))
+              for u, y, (_, x) in zip(upper, signs, data))
+    primal = math.fsum(v * v for v in weights.values()) / 2 + math.fsum(losses)
+    alphas = model.alphas(upper, problem)
+    point = {}
+    for alpha, y, (_, x) in zip(alphas, signs, data):
+        for j, v in x.items():
+            point[j] = point.get(j, 0.0) + alpha * y * v
+    dual = math.fsum(alphas) - math.fsum(v * v for v in point.values()) / 2
+    return types.SimpleNamespace(primal=primal, dual=dual, alphas=alphas, upper=upper)
+
+
+SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGXCPU: 152}  # and their exit codes
