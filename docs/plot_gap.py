@@ -58,14 +58,12 @@ def main(path):
         points = " ".join(f"{x(p):.1f},{y(v):.1f}" for p, v in zip(passes, values))
         dots = "".join(f'<circle cx="{x(p):.1f}" cy="{y(v):.1f}" r="2.5" fill="{colour}"/>'
                        for p, v in zip(passes, values))
+        label_y = y(values[1]) + (-10 if values is above else 20)
         out.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>{dots}'
-                   f'<text x="{x(passes[0]) + 8:.1f}" y="{y(values[0]) + (4 if values is above else 4):.1f}" '
-                   f'fill="{colour}" font-weight="bold">{name}</text>')
-    for record, value in zip(records, above):
-        gap = record["relative_gap"]
-        if record is records[-1]:
-            out.append(f'<text x="{x(record["data_passes"]) + 8:.1f}" y="{y(0) + 4:.1f}" fill="{INK}">'
-                       f'proved gap {gap:.0e}</text>')
+                   f'<text x="{x(passes[1]) + 12:.1f}" y="{label_y:.1f}" fill="{colour}" '
+                   f'font-weight="bold">{name}</text>')
+    out.append(f'<text x="{x(passes[-1]) + 8:.1f}" y="{y(0) + 4:.1f}" fill="{INK}">'
+               f'proved gap {records[-1]["relative_gap"]:.0e}</text>')
     print("\n".join(out) + "\n</svg>")
 
 

@@ -77,8 +77,11 @@ const char* parse_value(const char* p, Value& value, bool& nonzero) {
   const bool negative = *p == '-';
   p += negative;
   std::uint64_t digits = load8(p) ^ kZeros;
-  const int whole = leading_digits(digits);
-  std::uint64_t mantissa = whole == 0 ? 0 : to_number(digits, whole);
+  // Most values are below 1. Knowing where their fraction begins without counting digits takes a
+  // third off the chain of instructions that each wait for the one before.
+  const bool fraction = (digits & 0xffff) == ('.' ^ '0') << 8;
+  const int whole = fraction ? 1 : leading_digits(digits);
+  std::uint64_t mantissa = fraction || whole == 0 ? 0 : to_number(digits, whole);
   int places = 0;
   p += whole;
   if (*p == '.') {

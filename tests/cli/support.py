@@ -125,12 +125,14 @@ class Case(unittest.TestCase):
     def finish(self, process, timeout=TIMEOUT):
         """Waits for the end of a started program, with its standard input still open."""
         stdin, process.stdin = process.stdin, None  # or communicate() would close it
+        out = None
         try:
             out, err = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            self.fail(f"{' '.join(process.args[1:])}: no end after {timeout} s")
-        finally:
-            process.stdin = stdin
+            pass
+        process.stdin = stdin
+        if out is None:
+            self.fail(f"hinge {' '.join(process.args[1:])}: no end after {timeout} s")
         return Run(process.args[1:], process.returncode, out, err)
 
     def wait(self, condition, process, what):
@@ -229,6 +231,39 @@ def parse_text(text):
 def f32(x):
     """The nearest float32."""
     return struct.unpack("<f", struct.pack("<f", x))[0]
+
+
+DATA = make_rows(200, 10)
+TEXT = to_text(DATA)
+THREE = make_rows(150, 6, seed=3, classes=(2, 5, 11), noise=0.05)  # three classes
+
+
+def joined(change):
+    """TEXT with every line changed."""
+    return "".join(change(line) + "\n" for line in TEXT.splitlines())
+
+
+class CommandCase(Case):
+    def setUp(self):
+        super().setUp()
+        self.write("d.svm", TEXT)
+
+    def train(self, *arguments, data="d.svm", model="m", **how):
+        """Trains and returns the JSON object."""
+        return self.hinge("train", data, model, "--json", *arguments, **how).json
+
+    def model_bytes(self, *arguments, data="d.svm"):
+        self.hinge("train", data, "bytes.model", *arguments)
+        return self.read("bytes.model")
+
+    def assertSame(self, *arguments, data="d.svm"):
+        """Training like this gives the model of plain `train d.svm`, byte for byte."""
+        self.assertEqual(self.model_bytes(*arguments, data=data), self.model_bytes())
+
+    def assertVerifies(self, *arguments, model="m", data="d.svm"):
+        found = self.hinge("verify", model, data, "--json", *arguments).json
+        self.assertTrue(found["agrees"])
+        return found
 
 
 # ---- Models: an independent reader of the safetensors container.

@@ -1,13 +1,10 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <map>
@@ -355,15 +352,16 @@ TEST_F(ModelFile, LabelsAndPlanesMustFit) {
   EXPECT_EQ(labels(three_, "[-7,0,0]"), "model.content");
   EXPECT_EQ(labels(three_, "[-7,5,0]"), "model.content");
   EXPECT_EQ(labels(three_, "[-7,0]"), "model.content");
-  for (const char* text : {"", "1", "{}", "null", "[1,-1", "[1,\"-1\"]", "[1,null]", "[1,[-1]]",
-                           "[1,99999999999999999999]", "[1,-1] x"}) {
+  for (const char* text :
+       {"", "1", "{}", "null", "[1,-1", "[1,\"-1\"]", "[1,null]", "[1,[-1]]", "[1,-1] x"}) {
     EXPECT_EQ(labels({}, text), "model.header") << text;
   }
   EXPECT_TRUE(labels({}, std::string(1000000, '[')).starts_with("model."));
 }
 
 TEST_F(ModelFile, LabelsAreWholeNumbers) {
-  for (const char* text : {"[1.5,-1]", "[1e300,-1]", "[1,-1.25]", "[true,-1]", "[1,false]"}) {
+  for (const char* text : {"[1.5,-1]", "[1,99999999999999999999]", "[1,-1e300]", "[1,-1.25]",
+                           "[true,-1]", "[1,false]"}) {
     const std::string id = verdict({}, [&](Parts& p) { p.metadata["labels"] = text; });
     EXPECT_TRUE(id.starts_with("model.")) << text << ": " << id;
   }
@@ -515,31 +513,21 @@ TEST_F(ModelFile, CountsAreWholeNumbers) {
   expect_refused("certificate", "\"iterations\":1000", "\"iterations\":-1000");
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// Promise 3: a hostile file is refused before memory is taken for it. A sparse model of a kilobyte
-// may not claim a gigabyte of weights and get it.
-TEST_F(ModelFile, SmallFileCannotTakeMuchMemory) {
-  save(make_model(sparse_), folder_ / "good");
+// A few kilobytes may claim more weights than any machine can hold. That is told from the numbers,
+// not found out by asking for the memory: where memory is overcommitted, asking ends the process.
+TEST_F(ModelFile, HugeClaimsAreRefusedBeforeMemoryIsTaken) {
+  Form many{.features = 1000, .used = 1, .witness = false};
+  many.labels.clear();
+  for (std::int64_t label = 0; label < 300; ++label) many.labels.push_back(label);
+  save(make_model(many), folder_ / "good");
   Parts parts(folder_ / "good");
   parts.edit("data", "\"features\":1000", "\"features\":4294967294");
   parts.write(folder_ / "bad");
-  const pid_t child = fork();
-  if (child == 0) {
-    std::uint64_t pages = 0;
-    std::ifstream("/proc/self/statm") >> pages;
-    const auto now = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-    const rlimit limit{now + (std::uint64_t{256} << 20), RLIM_INFINITY};
-    if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(9);
-    const Result<Model> model = load_model(folder_ / "bad");
-    if (model.ok()) _exit(1);
-    _exit(model.error().id == "memory.alloc" ? 2 : 0);  // 2: it asked for the memory
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  const Result<Model> model = load_model(folder_ / "bad");  // 10 TB of weights
+  ASSERT_FALSE(model.ok());
+  EXPECT_TRUE(model.error().id == "memory.model" || model.error().id.starts_with("model."))
+      << to_string(model.error());
 }
-#endif
 
 }  // namespace
 }  // namespace hinge

@@ -1,0 +1,513 @@
+"""`hinge train`: what it learns, from which spellings of options and data, and that the bytes are always the same."""
+
+import json
+import math
+import os
+import stat
+import subprocess
+import unittest
+
+from support import DATA, TEXT, THREE, CommandCase, ModelFile, joined, recompute, table, to_text
+
+TINY = "1 1:1 2:0.5\n-1 1:-1 2:2\n1 2:-3\n-1 1:0.25\n"
+
+TRAIN_KEYS = set("status solver rows features nonzeros classes cost lambda primal dual relative_gap iterations "
+                 "data_passes rows_touched seconds peak_memory_bytes threads model problems".split())
+SECONDS_KEYS = {"load", "solve", "certify", "save", "total"}
+PROBLEM_KEYS = {"class", "primal", "dual", "relative_gap", "iterations", "seconds"}
+TRACE_KEYS = set("seconds iteration data_passes primal dual relative_gap active_rows planes step".split())
+
+
+class TrainTest(CommandCase):
+    def test_json(self):
+        found = self.train()
+        self.assertLessEqual(TRAIN_KEYS, set(found))
+        self.assertLessEqual(SECONDS_KEYS, set(found["seconds"]))
+        self.assertEqual(found["status"], "converged")
+        self.assertEqual(found["solver"], "auto:dual")
+        self.assertEqual((found["rows"], found["features"]), (200, 10))
+        self.assertEqual(found["nonzeros"], sum(len(x) for _, x in DATA))
+        self.assertEqual(found["classes"], ["1", "-1"])
+        self.assertEqual(found["cost"], 1)
+        self.assertClose(found["lambda"], 1 / 200, 1e-15)
+        self.assertEqual(found["model"], "m")
+        self.assertLessEqual(found["relative_gap"], 1e-3)
+        self.assertClose(found["relative_gap"], (found["primal"] - found["dual"]) / found["primal"], 1e-9)
+        self.assertEqual(len(found["problems"]), 1)
+        self.assertLessEqual(PROBLEM_KEYS, set(found["problems"][0]))
+        self.assertEqual(found["problems"][0]["class"], "1")
+        self.assertEqual(found["problems"][0]["primal"], found["primal"])
+        self.assertGreater(found["peak_memory_bytes"], 0)
+        self.assertGreaterEqual(found["threads"], 1)
+        self.assertGreater(found["data_passes"], 0)
+
+    def test_json_is_one_line_on_stdout(self):
+        run = self.hinge("train", "d.svm", "m", "--json")
+        self.assertEqual(run.out.count(b"\n"), 1)
+        self.assertTrue(run.out.endswith(b"}\n"))
+
+    def test_without_json_stdout_is_empty_and_the_last_line_tells_the_gap(self):
+        run = self.hinge("train", "d.svm", "m")
+        self.assertEqual(run.out, b"")
+        number = r"[0-9.e+-]+"
+        self.assertRegex(run.lines[-1], f"^gap {number} \\(primal {number}, bound {number}\\) after {number} s: "
+                                        f"load {number}, solve {number}, check {number}$")
+
+    def test_default_model_name_is_in_the_current_folder(self):
+        (self.dir / "deep").mkdir()
+        self.write("deep/x.svm", TEXT)
+        self.assertEqual(self.hinge("train", "deep/x.svm", "--json").json["model"], "x.svm.model")
+        self.assertEqual(self.files(), ["d.svm", "deep", "x.svm.model"])
+
+    def test_standard_input_has_no_default_model_name(self):
+        self.hinge("train", "-", stdin=TEXT.encode(), code=64)
+
+    def test_from_standard_input(self):
+        self.hinge("train", "-", "m", stdin=TEXT.encode())
+        self.assertEqual(self.read("m"), self.model_bytes())
+
+    def test_to_standard_output(self):
+        run = self.hinge("train", "d.svm", "-")
+        self.assertEqual(run.out, self.model_bytes())
+
+    def test_through_pipes(self):
+        run = self.hinge("train", "-", "-", stdin=TEXT.encode())
+        self.assertEqual(run.out, self.model_bytes())
+
+    def test_quiet(self):
+        self.assertEqual(self.hinge("train", "d.svm", "m", "-q").err, "")
+
+    def test_certificate_follows_from_the_definition(self):
+        found = self.train()
+        again = recompute(ModelFile(self.dir / "m"), DATA)
+        self.assertTrue(all(0 <= a <= u for a, u in zip(again.alphas, again.upper)))
+        self.assertClose(found["primal"], again.primal, 1e-9)
+        self.assertClose(found["dual"], again.dual, 1e-9)
+        self.assertLess(0, again.dual)
+        self.assertLessEqual(again.dual, again.primal)
+
+    def test_gap(self):
+        for gap in ("1", "0.1", "1e-3", "1e-6", "1e-9"):
+            with self.subTest(gap=gap):
+                self.assertLessEqual(self.train("--gap", gap)["relative_gap"], float(gap))
+
+    def test_cost_and_lambda(self):
+        by_cost = self.train("--cost", "0.5", "--gap", "1e-8", model="by-cost")
+        by_lambda = self.train("--lambda", "0.01", "--gap", "1e-8", model="by-lambda")  # C = 1/(0.01 * 200)
+        self.assertClose(by_lambda["cost"], 0.5, 1e-14)
+        self.assertClose(by_cost["lambda"], 0.01, 1e-14)
+        self.assertClose(by_cost["primal"], by_lambda["primal"], 2e-8)
+
+    def test_bias_is_a_constant_feature(self):
+        extended = [(label, {**x, 11: 2.0}) for label, x in DATA]
+        self.write("e.svm", to_text(extended))
+        by_option = self.train("--bias", "2", "--gap", "1e-8")
+        by_hand = self.train("--gap", "1e-8", data="e.svm", model="e")
+        self.assertClose(by_option["primal"], by_hand["primal"], 2e-8)
+        model, hand = ModelFile(self.dir / "m"), ModelFile(self.dir / "e")
+        self.assertAlmostEqual(model.arrays["bias"][0], 2 * hand.weights()[11], delta=1e-2)
+        self.assertClose(recompute(model, DATA).primal, by_option["primal"], 1e-9)
+        self.assertVerifies()
+
+    def test_class_weights_are_row_weights(self):
+        self.write("w", "".join("2.5\n" if label == 1 else "0.5\n" for label, _ in DATA))
+        by_class = self.train("--class-weight", "1=2.5", "--class-weight", "-1=0.5", "--gap", "1e-8", model="c")
+        by_row = self.train("--weights", "w", "--gap", "1e-8", model="r")
+        self.assertClose(by_class["primal"], by_row["primal"], 2e-8)
+        self.assertClose(by_class["lambda"], by_row["lambda"], 1e-12)
+        self.assertVerifies(model="c")
+        self.assertVerifies("--weights", "w", model="r")
+
+    def test_balanced_class_weights(self):
+        count = sum(label == 1 for label, _ in DATA)
+        factors = f"1={200 / (2 * count)!r}", f"-1={200 / (2 * (200 - count))!r}"
+        balanced = self.train("--class-weight", "balanced", "--gap", "1e-8")
+        by_hand = self.train("--class-weight", factors[0], "--class-weight", factors[1], "--gap", "1e-8")
+        self.assertClose(balanced["primal"], by_hand["primal"], 2e-8)
+
+    def test_row_weights_are_repetitions(self):
+        counts = [i % 3 for i in range(len(DATA))]  # 0: as if the row were not there
+        self.write("w", "".join(f"{n}\n" for n in counts))
+        self.write("e.svm", to_text([row for row, n in zip(DATA, counts) for _ in range(n)]))
+        weighted = self.train("--weights", "w", "--gap", "1e-8")
+        repeated = self.train("--gap", "1e-8", data="e.svm", model="e")
+        self.assertClose(weighted["primal"], repeated["primal"], 2e-8)
+        self.assertClose(recompute(ModelFile(self.dir / "m"), DATA, counts).primal, weighted["primal"], 1e-9)
+
+    def test_row_weights_of_one_change_nothing_but_the_origin(self):
+        self.write("w", "1\n" * len(DATA))
+        weighted, plain = self.train("--weights", "w"), self.train(model="n")
+        for key in ("primal", "dual", "cost", "lambda", "iterations"):
+            self.assertEqual(weighted[key], plain[key])
+        self.assertEqual(ModelFile(self.dir / "m").weights(), ModelFile(self.dir / "n").weights())
+
+    def test_trace(self):
+        found = self.train("--trace", "t", "--gap", "1e-6")
+        records = [json.loads(line) for line in self.read("t").splitlines()]
+        self.assertGreater(len(records), 1)
+        for record in records:
+            self.assertLessEqual(TRACE_KEYS, set(record))
+        for before, after in zip(records, records[1:]):
+            self.assertLessEqual(before["seconds"], after["seconds"])
+            self.assertLessEqual(before["iteration"], after["iteration"])
+            self.assertLessEqual(before["data_passes"], after["data_passes"])
+            self.assertGreaterEqual(before["primal"], after["primal"])  # best so far
+            self.assertLessEqual(before["dual"], after["dual"])
+        self.assertClose(records[-1]["primal"], found["primal"], 1e-9)
+        self.assertLessEqual(records[-1]["relative_gap"], 1e-6)
+
+    def test_trace_changes_nothing(self):
+        self.assertSame("--trace", "t")
+
+    def test_time_limit_zero(self):
+        run = self.hinge("train", "d.svm", "m", "--time-limit", "0", "--json")
+        self.assertEqual(run.json["status"], "limit")
+        self.assertSays(run, r"hinge: warning: .*gap.* \[solver\.limit\]")
+        self.assertEqual(self.assertVerifies()["primal"], run.json["primal"])
+        self.assertEqual(self.hinge("predict", "d.svm", "m").out.count(b"\n"), 200)
+        self.assertEqual(ModelFile(self.dir / "m").metadata["status"], "limit")
+
+    def test_max_passes(self):
+        found = self.train("--max-passes", "2", "--gap", "1e-9")
+        self.assertEqual(found["status"], "limit")
+        self.assertGreater(found["relative_gap"], 1e-9)
+        self.assertVerifies()
+
+    def test_require_converged(self):
+        run = self.hinge("train", "d.svm", "m", "--max-passes", "1", "--gap", "1e-9", "--require-converged", code=3)
+        self.assertSays(run, r".* \[solver\.limit\]")
+        self.assertVerifies()  # the best so far is kept
+        self.hinge("train", "d.svm", "m", "--require-converged")
+
+    def test_separable_with_a_huge_cost(self):
+        self.write("s.svm", "".join(f"{y} 1:{y * (i + 1)} 2:{i % 3}\n" for i in range(30) for y in (1, -1)))
+        found = self.train("-c", "1e9", "--max-passes", "1000", data="s.svm")
+        self.assertIn(found["status"], ("converged", "limit"))
+        self.assertEqual(found["status"] == "converged", found["relative_gap"] <= 1e-3)
+        self.assertTrue(math.isfinite(found["primal"]))
+
+    def test_constant_duplicate_and_collinear_columns_and_contradicting_rows(self):
+        lines = [f"{y} 1:1 2:{i} 3:{i} 4:{2 * i + 1}\n" for i in range(1, 9) for y in (1, -1, 1)]
+        self.write("s.svm", "".join(lines))
+        found = self.train(data="s.svm")
+        self.assertEqual(found["status"], "converged")
+        self.assertVerifies(data="s.svm")
+
+    def test_two_rows_are_enough(self):
+        self.write("s.svm", "1 1:1\n0 1:-1\n")
+        self.assertEqual(self.train(data="s.svm")["classes"], ["1", "0"])
+
+    def test_rows_without_features(self):
+        self.write("s.svm", "1 1:1\n-1\n1\n-1 1:-1\n")
+        self.assertEqual(self.train(data="s.svm", model="s")["rows"], 4)
+        self.assertVerifies(model="s", data="s.svm")
+
+    def test_precision(self):
+        self.write("s.svm", "1 1:0.1\n-1 1:-0.3\n")
+        self.train("--precision", "f64", data="s.svm", model="double")
+        self.train("--precision", "f32", data="s.svm", model="float")
+        self.train(data="s.svm", model="default")
+        self.assertEqual(self.read("float"), self.read("default"))
+        self.assertNotEqual(self.read("double"), self.read("float"))
+        self.assertEqual(ModelFile(self.dir / "double").data["precision"], "f64")
+        self.assertVerifies(model="double", data="s.svm")
+
+    def test_seed_changes_the_path_not_the_answer(self):
+        one, two = self.train("--seed", "1", "--gap", "1e-7"), self.train("--seed", "2", "--gap", "1e-7", model="n")
+        self.assertClose(one["primal"], two["primal"], 2e-7)
+        self.assertSame("--seed", "1")
+        self.train("--seed", 2**64 - 1)
+
+    def test_model_mode_follows_umask_and_the_old_file(self):
+        self.hinge("train", "d.svm", "m", umask=0o027)
+        self.assertEqual(stat.S_IMODE((self.dir / "m").stat().st_mode), 0o640)
+        (self.dir / "m").chmod(0o604)
+        self.hinge("train", "d.svm", "m", umask=0o027)
+        self.assertEqual(stat.S_IMODE((self.dir / "m").stat().st_mode), 0o604)
+
+    def test_a_link_to_a_model_stays_a_link(self):
+        self.write("real", "old")
+        (self.dir / "link").symlink_to("real")
+        self.hinge("train", "d.svm", "link")
+        self.assertTrue((self.dir / "link").is_symlink())
+        self.assertEqual(self.read("real"), self.model_bytes())
+
+    def test_odd_file_names(self):
+        for name in (b"\xff\xfe.svm", b"new\nline.svm", b"-dash.svm", b"--gap", b"100%n.svm", b"sp ace.svm"):
+            with self.subTest(name=name):
+                self.write(name, TEXT)
+                self.hinge("train", "--", name)
+                self.assertEqual(self.read(name + b".model"), self.model_bytes())
+
+    def test_a_long_argument(self):
+        run = self.hinge("train", "x" * 100_000, "m", code=66)
+        self.assertSays(run, r"hinge: error: cannot open x+: File name too long \[io\.open\]")
+
+    def test_bare_environment_and_closed_descriptors(self):
+        def close_all():
+            for fd in (0, 1, 2):
+                os.close(fd)
+
+        plain = self.model_bytes()
+        self.hinge("train", "d.svm", "m", preexec_fn=close_all)
+        self.assertEqual(self.read("m"), plain)
+        for env in ({"HOME": ""}, {"OMP_NUM_THREADS": "abc"}, {"LC_ALL": "de_DE.UTF-8"}, {"TMPDIR": "/nonexistent"}):
+            self.hinge("train", "d.svm", "m", env=env)
+            self.assertEqual(self.read("m"), plain)
+
+
+class SeveralClassesTest(CommandCase):
+    def setUp(self):
+        super().setUp()
+        self.write("t.svm", to_text(THREE))
+
+    def test_one_against_the_rest(self):
+        found = self.train("--gap", "1e-6", data="t.svm")
+        self.assertEqual(found["classes"], ["2", "5", "11"])
+        self.assertEqual([p["class"] for p in found["problems"]], found["classes"])
+        self.assertClose(found["primal"], sum(p["primal"] for p in found["problems"]), 1e-12)
+        self.assertClose(found["dual"], sum(p["dual"] for p in found["problems"]), 1e-12)
+        self.assertEqual(found["relative_gap"], max(p["relative_gap"] for p in found["problems"]))
+        model = ModelFile(self.dir / "m")
+        for k, problem in enumerate(found["problems"]):
+            again = recompute(model, THREE, problem=k)
+            self.assertClose(problem["primal"], again.primal, 1e-9)
+            self.assertClose(problem["dual"], again.dual, 1e-9)
+        self.assertVerifies(data="t.svm")
+
+    def test_the_largest_score_wins(self):
+        self.train(data="t.svm")
+        model = ModelFile(self.dir / "m")
+        lines = self.hinge("predict", "t.svm", "m", "--scores").text.splitlines()
+        for (_, x), line in zip(THREE, lines):
+            said, *scores = line.split()
+            scores = [float(s) for s in scores]
+            for k, score in enumerate(scores):
+                self.assertAlmostEqual(score, model.score(x, k), delta=1e-12)
+            self.assertEqual(int(said), model.labels[scores.index(max(scores))])
+
+    def test_each_class_is_the_binary_problem_against_the_rest(self):
+        several = self.train("--gap", "1e-8", data="t.svm")
+        for problem in several["problems"]:
+            self.write("b.svm", to_text([(1 if str(label) == problem["class"] else -1, x) for label, x in THREE]))
+            self.assertClose(self.train("--gap", "1e-8", data="b.svm", model="b")["primal"], problem["primal"], 2e-8)
+
+    def test_reject(self):
+        self.train("--reject", data="t.svm")
+        lines = self.hinge("predict", "t.svm", "m", "--scores").text.splitlines()
+        refused = 0
+        for line in lines:
+            said, *scores = line.split()
+            self.assertEqual(said == "none", max(map(float, scores)) <= 0, line)
+            refused += said == "none"
+        found = self.hinge("evaluate", "t.svm", "m", "--json").json
+        self.assertEqual(found["rejected"], refused)
+        right = sum(line.split()[0] == str(label) for line, (label, _) in zip(lines, THREE))
+        self.assertClose(found["accuracy"], right / len(THREE), 1e-12)
+
+    def test_trace_names_the_problem(self):
+        self.train("--trace", "t", data="t.svm")
+        records = [json.loads(line) for line in self.read("t").splitlines()]
+        self.assertEqual({r["problem"] for r in records}, {0, 1, 2})
+
+
+# LIBLINEAR's way to say it, and ours. Both give the same bytes.
+SPELLINGS = [
+    ("-c", "-c 0.5", "--cost 0.5"),
+    ("-e", "-e 0.01", "--gap 0.0001"),
+    ("-e default", "-e 0.1", ""),
+    ("-B number", "-B 1", "--bias 1"),
+    ("-B negative is none", "-B -1", "--bias none"),
+    ("-s 3", "-s 3", "--solver auto"),
+    ("-q", "-q", "--quiet"),
+    ("-n", "-n 2", "--threads 2"),
+    ("-w", "-w1 2", "--class-weight 1=2"),
+    ("-w negative label", "-w-1 3", "--class-weight -1=3"),
+    ("-w both", "-w1 2 -w-1 3", "--class-weight -1=3 --class-weight 1=2"),
+    ("-w label with a plus", "-w+1 2", "--class-weight 1=2"),
+    ("all together", "-s 3 -c 2 -e 0.05 -B 1 -w1 2 -w-1 0.5 -n 2 -q",
+     "--cost 2 --gap 0.0005 --bias 1 --class-weight 1=2 --class-weight -1=0.5"),
+    ("attached value", "-c0.5", "--cost=0.5"),
+]
+
+
+@table(SPELLINGS)
+class LiblinearTest(CommandCase):
+    def check(self, row):
+        _, theirs, ours = row
+        self.assertEqual(self.model_bytes(*theirs.split()), self.model_bytes(*ours.split()))
+
+
+class OptionsBeforeData(CommandCase):
+    def test_as_liblinear_scripts_write_them(self):
+        self.hinge("train", "-s", "3", "-c", "2", "-w1", "2", "-q", "d.svm", "m")
+        self.assertEqual(self.read("m"), self.model_bytes("-c", "2", "-w1", "2"))
+
+
+# Another way to write TEXT that must give the same model byte for byte.
+SAME_DATA = [
+    ("T6 no newline at the end", TEXT[:-1]),
+    ("T7 CRLF", TEXT.replace("\n", "\r\n")),
+    ("T7 CRLF and no newline at the end", TEXT.replace("\n", "\r\n")[:-2]),
+    ("T9 byte order mark", "\ufeff" + TEXT),
+    ("T11 tabs", TEXT.replace(" ", "\t")),
+    ("T11 doubled blanks", TEXT.replace(" ", "  ")),
+    ("T11 leading blanks", joined(lambda line: " \t" + line)),
+    ("T11 trailing blanks", joined(lambda line: line + " \t ")),
+    ("T12 comment at the end of rows", joined(lambda line: line + " # 7:7 \u00e9 \x1b")),
+    ("T12 comment without a blank before it", joined(lambda line: line + "#c")),
+    ("T12 comment lines", joined(lambda line: "# 1 1:1\n" + line)),
+    ("T12 blank lines", joined(lambda line: "\n \t\n" + line)),
+    ("L4 labels with signs and points", TEXT.replace("\n1 ", "\n+1.0 ").replace("\n-1 ", "\n-01. ")),
+    ("V8 explicit zeros", joined(lambda line: line + " 11:0 12:0.0 13:0e5")),
+    ("V9 negative zeros", joined(lambda line: line + " 11:-0 12:-0.0")),
+    ("values with a plus sign", TEXT.replace(":0", ":+0")),
+    ("values with an exponent", joined(lambda line: " ".join(t + "e0" if ":" in t else t for t in line.split()))),
+    ("I7 indices with zeros and signs", TEXT.replace(" 3:", " 003:").replace(" 4:", " +4:")),
+]
+
+
+@table(SAME_DATA)
+class SameDataTest(CommandCase):
+    def check(self, row):
+        self.write("e.svm", row[1])
+        self.assertSame(data="e.svm")
+
+
+class InputTest(CommandCase):
+    def test_several_files_are_one_data_set_in_name_order(self):
+        lines = TEXT.splitlines(keepends=True)
+        self.write("part-b.svm", "".join(lines[50:120]))
+        self.write("part-a.svm", "".join(lines[:50]))
+        self.write("part-c.svm", "".join(lines[120:])[:-1])
+        self.assertSame(data="part-*.svm")
+        self.assertSame(data="part-[a-c].svm")
+        self.assertSame(data="part-?.svm")
+
+    def test_a_file_without_final_newline_does_not_run_into_the_next(self):
+        lines = TEXT.splitlines()
+        for i, line in enumerate(lines[:20]):
+            self.write(f"part-{i:02}", line)
+        self.write("part-99", "\n".join(lines[20:]))
+        self.assertSame(data="part-*")
+
+    def test_a_file_whose_name_looks_like_a_pattern(self):
+        self.write("odd[1].svm", TEXT)
+        self.assertSame(data="odd[1].svm")
+
+    def test_an_empty_file_among_several(self):
+        self.write("part-a", "")
+        self.write("part-b", TEXT)
+        self.write("part-c", "# nothing\n")
+        self.assertSame(data="part-*")
+
+    def test_one_byte_at_a_time(self):  # T26
+        process = self.start("train", "-", "m", stdin=subprocess.PIPE)
+        for byte in TINY.encode():
+            os.write(process.stdin.fileno(), bytes([byte]))
+        process.stdin.close()
+        process.stdin = None
+        self.assertEqual(self.finish(process).code, 0)
+        self.write("t.svm", TINY)
+        self.assertEqual(self.read("m"), self.model_bytes(data="t.svm"))
+
+    def test_named_pipe(self):
+        os.mkfifo(self.dir / "pipe")
+        process = self.start("train", "pipe", "m")
+        with open(self.dir / "pipe", "w") as pipe:
+            pipe.write(TEXT)
+        self.assertEqual(self.finish(process).code, 0)
+        self.assertEqual(self.read("m"), self.model_bytes())
+
+    def test_unsorted_rows_are_sorted(self):
+        turned = joined(lambda line: " ".join([line.split()[0], *reversed(line.split()[1:])]))
+        self.write("e.svm", turned)
+        run = self.hinge("train", "e.svm", "m")
+        self.assertSays(run, r"hinge: warning: 200 rows .*\(first: e\.svm:1:\d+\) \[data\.index\.unsorted\]")
+        self.assertEqual(self.read("m"), self.model_bytes())
+
+    def test_index_base(self):
+        self.write("zero.svm", to_text([(label, {j - 1: v for j, v in x.items()}) for label, x in DATA]))
+        self.assertEqual(self.hinge("info", "zero.svm", "--json").json["index_base"], 0)
+        self.assertEqual(self.hinge("info", "d.svm", "--json").json["index_base"], 1)
+        self.assertEqual(self.train(data="zero.svm")["features"], 10)
+        self.assertEqual(self.train("--index-base", "0")["features"], 11)
+        zero = self.train("--index-base", "0", data="zero.svm", model="zero")
+        one = self.train(model="one")
+        self.assertEqual(zero["primal"], one["primal"])
+        # The model remembers the base: the same predictions from either.
+        self.assertEqual(self.hinge("predict", "zero.svm", "zero", "--scores").out,
+                         self.hinge("predict", "d.svm", "one", "--scores").out)
+        self.assertVerifies(model="zero", data="zero.svm")
+
+    def test_an_index_0_in_a_later_file_counts_for_all(self):
+        self.write("part-a", "1 1:1\n-1 2:1\n")
+        self.write("part-b", "1 0:1\n-1 2:-1\n")
+        found = self.hinge("info", "part-*", "--json").json
+        self.assertEqual((found["index_base"], found["features"]), (0, 3))
+
+    def test_labels_in_any_pair(self):  # L7: the larger label is the positive class
+        for low, high in ((0, 1), (1, 2), (-1, 1), (-7, -3), (-(2**63), 2**63 - 1)):
+            with self.subTest(labels=(low, high)):
+                self.write("e.svm", to_text([(high if label == 1 else low, x) for label, x in DATA]))
+                self.assertEqual(self.train(data="e.svm", model="e")["classes"], [str(high), str(low)])
+                self.assertEqual(ModelFile(self.dir / "e").labels, [high, low])
+                self.assertEqual(set(self.hinge("predict", "e.svm", "e").text.split()), {str(low), str(high)})
+                self.assertVerifies(model="e", data="e.svm")
+
+    def test_a_row_of_a_million_features(self):  # T20
+        self.write("e.svm", "1 " + " ".join(f"{j}:1" for j in range(1, 1_000_001)) + "\n-1 1:1\n")
+        found = self.hinge("info", "e.svm", "--json").json
+        self.assertEqual((found["rows"], found["nonzeros"]), (2, 1_000_001))
+
+
+class DeterminismTest(CommandCase):
+    def setUp(self):
+        super().setUp()
+        self.hinge("generate", "g.svm", "--like", "ccat", "--rows", "2000")  # several chunks of text
+
+    def model_of(self, *arguments, data="g.svm"):
+        return self.model_bytes(*arguments, data=data)
+
+    def test_again(self):
+        self.assertEqual(self.model_of(), self.model_of())
+
+    def test_threads(self):
+        one = self.model_of("--threads", "1")
+        for threads in (0, 2, 3, 8):
+            with self.subTest(threads=threads):
+                self.assertEqual(self.model_of("--threads", threads), one)
+
+    def test_threads_with_several_classes_and_bias(self):
+        self.write("three.svm", to_text(THREE))
+        one = self.model_of("--threads", "1", "-B", "1", data="three.svm")
+        for threads in (2, 3, 8):
+            with self.subTest(threads=threads):
+                self.assertEqual(self.model_of("--threads", threads, "-B", "1", data="three.svm"), one)
+
+    def test_instruction_sets(self):
+        scalar = self.model_of("--cpu", "scalar")
+        self.assertEqual(self.model_of(), scalar)
+        for name in ("avx2", "avx512"):
+            with self.subTest(cpu=name):
+                run = self.hinge("train", "g.svm", "m", "--cpu", name, code=None)
+                if run.code == 69:
+                    self.assertSays(run, r".* \[system\.cpu\]")
+                    self.skipTest(f"this CPU does not have {name}")
+                self.assertEqual(run.code, 0, run)
+                self.assertEqual(self.read("m"), scalar)
+
+    def test_one_core(self):
+        core = min(os.sched_getaffinity(0))
+        self.hinge("train", "g.svm", "m", preexec_fn=lambda: os.sched_setaffinity(0, {core}))
+        self.assertEqual(self.read("m"), self.model_of())
+
+    def test_predictions(self):
+        self.model_of()
+        one = self.hinge("predict", "g.svm", "bytes.model", "--scores", "-n", "1").out
+        for threads in (2, 3, 8):
+            self.assertEqual(self.hinge("predict", "g.svm", "bytes.model", "--scores", "-n", threads).out, one)
+
+
+if __name__ == "__main__":
+    unittest.main()

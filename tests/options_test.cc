@@ -1,0 +1,282 @@
+#include "hinge/options.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hinge/train.h"
+#include "support.h"
+
+namespace hinge {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TrainOptions with(std::string_view name, std::string_view text) {
+  TrainOptions options;
+  const Result<void> set = set_option(options, name, text);
+  EXPECT_TRUE(set.ok()) << to_string(set.error());
+  EXPECT_TRUE(validate(options).ok()) << name << " " << text;
+  return options;
+}
+
+void expect_refused(std::string_view name, const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    TrainOptions options;
+    const Result<void> set = set_option(options, name, text);
+    ASSERT_FALSE(set.ok()) << name << " \"" << text << "\"";
+    EXPECT_EQ(set.error().id, "usage.value") << name << " " << text;
+    EXPECT_EQ(exit_code(set.error()), 64);
+    const std::string& message = set.error().message;
+    EXPECT_TRUE(message.starts_with("--" + std::string(name) + ": ")) << message;
+  }
+}
+
+// Things that are numbers to nobody.
+const std::vector<std::string> kNoNumbers = {"",    "abc", "1x",  "x1",   "nan", "-nan",
+                                             "inf", "1,5", "1 ",  " 1",   "--1", "1e",
+                                             "0x1", ".",   "1\n", "1e999"};
+
+TEST(Options, TableIsComplete) {
+  std::set<std::string_view> names, letters;
+  ASSERT_FALSE(train_option_table().empty());
+  for (const OptionInfo& info : train_option_table()) {
+    EXPECT_FALSE(info.name.empty());
+    EXPECT_TRUE(names.insert(info.name).second) << info.name;
+    EXPECT_FALSE(info.help.empty()) << info.name;
+    EXPECT_EQ(info.help.find('\n'), std::string_view::npos) << info.name;
+    EXPECT_LE(info.letter.size(), 1U) << info.name;
+    if (!info.letter.empty()) {
+      EXPECT_TRUE(letters.insert(info.letter).second) << info.letter;
+    }
+    EXPECT_EQ(info.argument.empty(), info.range.empty()) << info.name;
+    EXPECT_TRUE(std::ranges::all_of(info.name, [](char c) {
+      return (c >= 'a' && c <= 'z') || c == '-';
+    })) << info.name;
+  }
+}
+
+TEST(Options, EveryOptionCanBeSet) {
+  const std::map<std::string_view, std::string_view> samples = {{"lambda", "0.5"},
+                                                                {"tolerance", "0.1"},
+                                                                {"class-weight", "1=2"},
+                                                                {"time-limit", "5"},
+                                                                {"max-passes", "3"}};
+  for (const OptionInfo& info : train_option_table()) {
+    const auto sample = samples.find(info.name);
+    const std::string_view text = sample != samples.end() ? sample->second : info.fallback;
+    EXPECT_EQ(text.empty(), info.argument.empty()) << "no sample for --" << info.name;
+    static_cast<void>(with(info.name, text));
+  }
+}
+
+TEST(Options, FallbacksAreTheDefaults) {
+  TrainOptions set;
+  for (const OptionInfo& info : train_option_table()) {
+    if (!info.fallback.empty()) {
+      ASSERT_TRUE(set_option(set, info.name, info.fallback).ok()) << info.name;
+    }
+  }
+  const TrainOptions fresh;
+  EXPECT_EQ(set.cost, fresh.cost);
+  EXPECT_EQ(set.lambda, fresh.lambda);
+  EXPECT_EQ(set.gap, fresh.gap);
+  EXPECT_EQ(set.solver, fresh.solver);
+  EXPECT_EQ(set.bias, fresh.bias);
+  EXPECT_EQ(set.class_weights.size(), fresh.class_weights.size());
+  EXPECT_EQ(set.balanced, fresh.balanced);
+  EXPECT_EQ(set.reject, fresh.reject);
+  EXPECT_EQ(set.witness, fresh.witness);
+  EXPECT_EQ(set.threads, fresh.threads);
+  EXPECT_EQ(set.time_limit, fresh.time_limit);
+  EXPECT_EQ(set.max_passes, fresh.max_passes);
+  EXPECT_EQ(set.seed, fresh.seed);
+  EXPECT_EQ(set.instruction_set, fresh.instruction_set);
+  EXPECT_TRUE(validate(fresh).ok());
+}
+
+TEST(Options, UnknownOption) {
+  TrainOptions options;
+  for (const char* name : {"", "cots", "Cost", "--cost", "c", "a\x1b[31m"}) {
+    const Result<void> set = set_option(options, name, "1");
+    ASSERT_FALSE(set.ok()) << name;
+    EXPECT_EQ(set.error().id, "usage.option") << name;
+    EXPECT_EQ(set.error().message.find('\x1b'), std::string::npos);
+  }
+}
+
+TEST(Options, Cost) {
+  EXPECT_EQ(with("cost", "0.25").cost, 0.25);
+  EXPECT_EQ(with("cost", "1e-9").cost, 1e-9);
+  EXPECT_EQ(with("cost", "1e9").cost, 1e9);
+  expect_refused("cost", kNoNumbers);
+  expect_refused("cost", {"0", "-0", "-1", "1e308"});
+  EXPECT_EQ(with("lambda", "0.5").lambda, 0.5);
+  expect_refused("lambda", kNoNumbers);
+  expect_refused("lambda", {"0", "-1", "1e308"});
+}
+
+TEST(Options, MessageSaysWhatIsExpected) {
+  TrainOptions options;
+  EXPECT_EQ(set_option(options, "cost", "nan").error().message,
+            "--cost: expected a finite number > 0, got \"nan\"");
+  EXPECT_EQ(set_option(options, "cost", "\x1b[2J").error().message,
+            "--cost: expected a finite number > 0, got \"\\x1b[2J\"");
+}
+
+TEST(Options, MessageShowsTheWholeValue) {
+  TrainOptions options;
+  for (const char* text : {"1=nan", "1=", "x=1", "1=2=3", "++1=2"}) {
+    const std::string message = set_option(options, "class-weight", text).error().message;
+    EXPECT_TRUE(message.ends_with(std::string("got \"") + text + '"')) << message;
+  }
+}
+
+TEST(Options, Gap) {
+  EXPECT_EQ(with("gap", "1e-8").gap, 1e-8);
+  EXPECT_EQ(with("gap", "1").gap, 1);
+  expect_refused("gap", kNoNumbers);
+  expect_refused("gap", {"0", "-0.1", "1.0000001", "2"});
+  EXPECT_DOUBLE_EQ(with("tolerance", "0.1").gap, 0.001);
+  EXPECT_EQ(with("tolerance", "100").gap, 1);
+  expect_refused("tolerance", kNoNumbers);
+  expect_refused("tolerance", {"0", "-1", "101"});
+}
+
+TEST(Options, Solver) {
+  EXPECT_EQ(with("solver", "auto").solver, Solver::automatic);
+  EXPECT_EQ(with("solver", "3").solver, Solver::automatic);
+  EXPECT_EQ(with("solver", "dual").solver, Solver::dual);
+  expect_refused("solver", {"", "abc", "99", "-1", "Dual", "dual ", "duall"});
+  TrainOptions options;
+  for (const OptionInfo& info : train_option_table()) {
+    if (info.name != "solver") continue;
+    const Result<void> set = set_option(options, "solver", "abc");
+    EXPECT_NE(set.error().message.find(info.range), std::string::npos) << set.error().message;
+  }
+}
+
+TEST(Options, SolversOfLiblinearAreNamed) {
+  TrainOptions options;
+  for (const char* number : {"0", "1", "2", "4", "5", "6", "7"}) {
+    const Result<void> set = set_option(options, "solver", number);
+    ASSERT_FALSE(set.ok()) << number;
+    EXPECT_EQ(set.error().id, "usage.value");
+    EXPECT_NE(set.error().message.find("LIBLINEAR"), std::string::npos);
+  }
+}
+
+TEST(Options, Bias) {
+  EXPECT_EQ(with("bias", "none").bias, 0);
+  EXPECT_EQ(with("bias", "2.5").bias, 2.5);
+  EXPECT_EQ(with("bias", "-1").bias, 0);  // as LIBLINEAR
+  expect_refused("bias", kNoNumbers);
+}
+
+TEST(Options, ClassWeights) {
+  TrainOptions options;
+  for (const char* text : {"1=2", "-1=0.5", "+7=1e3", "9223372036854775807=3"}) {
+    ASSERT_TRUE(set_option(options, "class-weight", text).ok()) << text;
+  }
+  ASSERT_EQ(options.class_weights.size(), 4U);
+  EXPECT_EQ(options.class_weights[1].label, -1);
+  EXPECT_EQ(options.class_weights[1].factor, 0.5);
+  EXPECT_EQ(options.class_weights[2].label, 7);
+  EXPECT_EQ(options.class_weights[3].label, std::numeric_limits<std::int64_t>::max());
+  EXPECT_TRUE(with("class-weight", "balanced").balanced);
+  expect_refused("class-weight", {"", "1", "=", "1=", "=2", "1=nan", "1=inf", "1=-2", "1=0", "1=x",
+                                  "x=1", "1.5=1", "1=2=3", "++1=2", "9223372036854775808=1"});
+}
+
+TEST(Options, WeightOfAnAbsentLabelIsAWarning) {
+  TrainOptions options;
+  ASSERT_TRUE(set_option(options, "class-weight", "7=2").ok());
+  const Dataset data = testing::dataset_from_text("+1 1:1\n-1 2:1\n");
+  const Result<TrainReport> report = train(data, options);
+  ASSERT_TRUE(report.ok()) << to_string(report.error());
+  EXPECT_EQ(std::ranges::count(report->warnings, "usage.class-weight", &Error::id), 1);
+}
+
+TEST(Options, Threads) {
+  EXPECT_EQ(with("threads", "0").threads, 0);
+  EXPECT_EQ(with("threads", "1").threads, 1);
+  EXPECT_EQ(with("threads", "4096").threads, 4096);
+  expect_refused("threads", kNoNumbers);
+  expect_refused("threads", {"-1", "4097", "1000000", "4294967296", "1.5", "99999999999999999999"});
+}
+
+TEST(Options, Limits) {
+  EXPECT_EQ(with("time-limit", "0").time_limit, 0);
+  EXPECT_EQ(with("time-limit", "1.5").time_limit, 1.5);
+  expect_refused("time-limit", kNoNumbers);
+  expect_refused("time-limit", {"-1"});
+  EXPECT_EQ(with("max-passes", "10").max_passes, 10U);
+  expect_refused("max-passes", kNoNumbers);
+  expect_refused("max-passes", {"0", "-1", "1.5"});
+}
+
+TEST(Options, Seed) {
+  EXPECT_EQ(with("seed", "0").seed, 0U);
+  EXPECT_EQ(with("seed", "18446744073709551615").seed, std::numeric_limits<std::uint64_t>::max());
+  expect_refused("seed", kNoNumbers);
+  expect_refused("seed", {"18446744073709551616", "-1", "1.5"});
+}
+
+TEST(Options, SwitchesAndNames) {
+  EXPECT_TRUE(with("reject", "").reject);
+  EXPECT_FALSE(with("no-witness", "").witness);
+  EXPECT_EQ(with("cpu", "scalar").instruction_set, InstructionSet::scalar);
+  EXPECT_EQ(with("cpu", "avx2").instruction_set, InstructionSet::avx2);
+  EXPECT_EQ(with("cpu", "avx512").instruction_set, InstructionSet::avx512);
+  expect_refused("cpu", {"", "sse", "AVX2"});
+}
+
+// What set_option() refuses, a caller who fills in the struct cannot have either.
+TEST(Options, ValidateKnowsTheSameRanges) {
+  const auto refused = [](auto change) {
+    TrainOptions options;
+    change(options);
+    const Result<void> valid = validate(options);
+    return !valid.ok() && valid.error().id == "usage.value";
+  };
+  for (const double bad : {0.0, -1.0, std::nan(""), kInfinity, 1e308}) {
+    EXPECT_TRUE(refused([&](TrainOptions& o) { o.cost = bad; })) << bad;
+  }
+  for (const double bad : {-1.0, std::nan(""), kInfinity, 1e308}) {
+    EXPECT_TRUE(refused([&](TrainOptions& o) { o.lambda = bad; })) << bad;
+  }
+  for (const double bad : {0.0, -1.0, 1.5, std::nan("")}) {
+    EXPECT_TRUE(refused([&](TrainOptions& o) { o.gap = bad; })) << bad;
+  }
+  for (const double bad : {std::nan(""), kInfinity, -kInfinity}) {
+    EXPECT_TRUE(refused([&](TrainOptions& o) { o.bias = bad; })) << bad;
+  }
+  for (const int bad : {-1, 4097}) {
+    EXPECT_TRUE(refused([&](TrainOptions& o) { o.threads = bad; })) << bad;
+  }
+  for (const double bad : {-1.0, std::nan("")}) {
+    EXPECT_TRUE(refused([&](TrainOptions& o) { o.time_limit = bad; })) << bad;
+  }
+  for (const double bad : {0.0, -1.0, std::nan(""), kInfinity}) {
+    EXPECT_TRUE(refused([&](TrainOptions& o) { o.class_weights = {{1, bad}}; })) << bad;
+  }
+  EXPECT_FALSE(refused([](TrainOptions& o) { o.time_limit = kInfinity; }));
+}
+
+TEST(Options, TrainRefusesWhatValidateRefuses) {
+  const Dataset data = testing::dataset_from_text("+1 1:1\n-1 2:1\n");
+  const Result<TrainReport> report = train(data, {.gap = 0});
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().id, "usage.value");
+}
+
+}  // namespace
+}  // namespace hinge
