@@ -38,7 +38,7 @@ def liblinear_read(path, folder):
 
 
 def libocas_read(path, folder):
-    _, out = timed(["svmocas", "-c", "1e-9", "-t", "0", path, f"{folder}/m"])
+    _, out = timed(["svmocas", "-c", "1e-9", "-t", "0.001", path, f"{folder}/m"])
     return float(re.search(r"load_time\s*:\s*([0-9.]+)", out).group(1))
 
 

@@ -16,28 +16,38 @@ namespace hinge {
 namespace {
 
 constexpr int kMaxThreads = 4096;
+constexpr double kMaxCost = 1e300;  // beyond it the objective overflows
 
 [[noreturn]] void bad_value(const OptionInfo& info, std::string_view text) {
   fail("usage.value",
        fmt::format("--{}: expected {}, got \"{}\"", info.name, info.range, escape(text)));
 }
 
-double number(const OptionInfo& info, std::string_view text) {
+// Complaints show `shown`, the whole value, where `text` is a part of it.
+double number(const OptionInfo& info, std::string_view text, std::string_view shown) {
   double value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
   if (result.ec != std::errc() || result.ptr != text.data() + text.size() ||
       !std::isfinite(value)) {
-    bad_value(info, text);
+    bad_value(info, shown);
   }
   return value;
 }
 
+double number(const OptionInfo& info, std::string_view text) {
+  return number(info, text, text);
+}
+
 template <class Integer>
-Integer whole(const OptionInfo& info, std::string_view text) {
+Integer whole(const OptionInfo& info, std::string_view text, std::string_view shown) {
   Integer value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (result.ec != std::errc() || result.ptr != text.data() + text.size()) bad_value(info, text);
+  if (result.ec != std::errc() || result.ptr != text.data() + text.size()) bad_value(info, shown);
   return value;
+}
+template <class Integer>
+Integer whole(const OptionInfo& info, std::string_view text) {
+  return whole<Integer>(info, text, text);
 }
 
 using Setter = void (*)(TrainOptions&, const OptionInfo&, std::string_view);
@@ -83,8 +93,8 @@ void set_class_weight(TrainOptions& o, const OptionInfo& info, std::string_view 
   if (equals == std::string_view::npos) bad_value(info, text);
   std::string_view label_text = text.substr(0, equals);
   if (label_text.starts_with('+')) label_text.remove_prefix(1);
-  const auto label = whole<std::int64_t>(info, label_text);
-  const double factor = number(info, text.substr(equals + 1));
+  const auto label = whole<std::int64_t>(info, label_text, text);
+  const double factor = number(info, text.substr(equals + 1), text);
   if (!(factor > 0)) bad_value(info, text);
   o.class_weights.push_back({label, factor});
 }
@@ -98,7 +108,7 @@ void set_cpu(TrainOptions& o, const OptionInfo& info, std::string_view text) {
 
 double positive(const OptionInfo& info, std::string_view text) {
   const double value = number(info, text);
-  if (!(value > 0) || value > 1e300) bad_value(info, text);
+  if (!(value > 0) || value > kMaxCost) bad_value(info, text);
   return value;
 }
 
@@ -189,8 +199,8 @@ Result<void> validate(const TrainOptions& o) {
     const auto check = [](bool good, std::string_view message) {
       if (!good) fail("usage.value", std::string(message));
     };
-    check(std::isfinite(o.cost) && o.cost > 0, "cost: expected a finite number > 0");
-    check(std::isfinite(o.lambda) && o.lambda >= 0, "lambda: expected a finite number > 0");
+    check(o.cost > 0 && o.cost <= kMaxCost, "cost: expected a finite number > 0");
+    check(o.lambda >= 0 && o.lambda <= kMaxCost, "lambda: expected a finite number > 0");
     check(o.gap > 0 && o.gap <= 1, "gap: expected a number in (0, 1]");
     check(std::isfinite(o.bias), "bias: expected a finite number");
     check(o.threads >= 0 && o.threads <= kMaxThreads, "threads: expected 0 to 4096");

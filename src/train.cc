@@ -3,14 +3,13 @@
 #include "hinge/train.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <mutex>
 #include <numeric>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/stopwatch.h"
@@ -32,13 +31,6 @@ Error warning(std::string id, std::string message) {
   w.severity = Severity::warning;
   w.message = std::move(message);
   return w;
-}
-
-std::uint64_t physical_memory() {
-  const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  return pages > 0 && size > 0
-             ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size)
-             : std::numeric_limits<std::uint64_t>::max();
 }
 
 void check_data(const Dataset& data, std::vector<Error>& warnings) {

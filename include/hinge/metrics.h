@@ -12,8 +12,7 @@ namespace hinge {
 
 // Binary: precision, recall, F1, AUC and average precision of the positive class. Several classes:
 // their plain means over the classes that occur in the data (one against the rest). A ratio 0/0 is
-// 0; AUC is 0.5 and average precision 0 where a side has no row. Ties in the score share their
-// rank.
+// 0; AUC is 0.5 where a side has no row. Ties in the score share their rank.
 struct Metrics {
   std::uint64_t rows = 0;
   double accuracy = 0;

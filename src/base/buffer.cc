@@ -1,10 +1,19 @@
 #include "base/buffer.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <new>
 
-namespace hinge::detail {
+namespace hinge {
+
+std::uint64_t physical_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || size <= 0) return SIZE_MAX;
+  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size);
+}
+
+namespace detail {
 namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
@@ -33,4 +42,5 @@ void unmap(void* data, std::size_t bytes) noexcept {
   if (data != nullptr) static_cast<void>(munmap(data, bytes));
 }
 
-}  // namespace hinge::detail
+}  // namespace detail
+}  // namespace hinge

@@ -23,6 +23,9 @@ void unmap(void* data, std::size_t bytes) noexcept;
 std::size_t page_round(std::size_t bytes);
 }  // namespace detail
 
+// Bytes of memory this machine has; SIZE_MAX when it does not say.
+std::uint64_t physical_memory();
+
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);

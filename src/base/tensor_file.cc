@@ -248,6 +248,10 @@ TensorFile TensorFile::read(const std::string& path, std::string_view kind) {
 }
 
 void TensorFile::parse_header(std::string_view header, std::uint64_t data_bytes) {
+  // The JSON parser takes a zero byte for the end; our writer escapes all control characters.
+  if (std::ranges::any_of(header, [](char c) { return static_cast<unsigned char>(c) < 0x20; })) {
+    reject("header", "the header holds control characters");
+  }
   HeaderReader reader;
   if (!nlohmann::json::sax_parse(header, &reader)) reject("header", reader.problem);
   metadata_ = std::move(reader.metadata);

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
-#include <numeric>
-#include <set>
+#include <type_traits>
 
 #include "base/error.h"
 #include "base/tensor_file.h"
@@ -131,54 +131,92 @@ void check_finite(const TensorFile& file, std::span<const double> values, std::s
   }
 }
 
-void read_metadata(const TensorFile& file, Model& model) {
-  const auto parse = [&](const char* key) { return nlohmann::json::parse(file.field(key)); };
-  model.labels = parse("labels").get<std::vector<std::int64_t>>();
-  const auto options = parse("options");
-  Origin& o = model.origin;
-  o.solver = options.at("solver");
-  o.cost = options.at("cost");
-  o.gap = options.at("gap");
-  o.bias_feature = options.at("bias_feature");
-  for (const auto& pair : options.at("class_weights")) {
-    o.class_weights.push_back({pair.at(0).get<std::int64_t>(), pair.at(1).get<double>()});
+using Value = nlohmann::json;
+
+// JSON numbers are taken only as what they must be: the library would round 1.5 and wrap -1.
+template <class Integer>
+Integer whole(const TensorFile& file, const Value& value) {
+  if (!value.is_number_integer() || (std::is_unsigned_v<Integer> && !value.is_number_unsigned()) ||
+      (value.is_number_unsigned() &&
+       value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<Integer>::max()})) {
+    file.reject("header", "a number is not a whole number of the right size");
   }
-  o.row_weights = options.at("row_weights");
-  o.seed = options.at("seed");
-  model.reject = options.at("reject");
+  return value.get<Integer>();
+}
 
-  const auto data = parse("data");
-  o.rows = data.at("rows");
-  model.features = data.at("features");
-  o.nonzeros = data.at("nonzeros");
-  model.index_base = data.at("index_base");
-  const std::string precision = data.at("precision");
-  if (precision != "f32" && precision != "f64") file.reject("header", "unknown precision");
-  o.precision = precision == "f32" ? Precision::f32 : Precision::f64;
-  o.fingerprint = data.at("fingerprint");
+double real(const TensorFile& file, const Value& value) {
+  if (!value.is_number() || !std::isfinite(value.get<double>())) {
+    file.reject("header", "a number is not finite");
+  }
+  return value.get<double>();
+}
 
+// A number or an object could be iterated over too.
+Value list(const TensorFile& file, Value value) {
+  if (!value.is_array()) file.reject("header", "a list is missing");
+  return value;
+}
+
+StopReason read_status(const TensorFile& file) {
   const std::string& status = file.field("status");
   for (const StopReason reason :
        {StopReason::converged, StopReason::limit, StopReason::interrupted}) {
-    if (status == to_string(reason)) o.status = reason;
+    if (status == to_string(reason)) return reason;
   }
-  for (const auto& entry : parse("certificate")) {
+  file.reject("header", "unknown status");
+}
+
+Precision read_precision(const TensorFile& file, const std::string& text) {
+  if (text != "f32" && text != "f64") file.reject("header", "unknown precision");
+  return text == "f32" ? Precision::f32 : Precision::f64;
+}
+
+void read_metadata(const TensorFile& file, Model& model) {
+  const auto parse = [&](const char* key) { return Value::parse(file.field(key)); };
+  for (const Value& label : list(file, parse("labels"))) {
+    model.labels.push_back(whole<std::int64_t>(file, label));
+  }
+  const Value options = parse("options");
+  Origin& o = model.origin;
+  o.status = read_status(file);
+  o.solver = options.at("solver").get<std::string>();
+  o.cost = real(file, options.at("cost"));
+  o.gap = real(file, options.at("gap"));
+  o.bias_feature = real(file, options.at("bias_feature"));
+  for (const Value& pair : list(file, options.at("class_weights"))) {
+    o.class_weights.push_back({whole<std::int64_t>(file, pair.at(0)), real(file, pair.at(1))});
+  }
+  o.row_weights = options.at("row_weights").get<bool>();
+  o.seed = whole<std::uint64_t>(file, options.at("seed"));
+  model.reject = options.at("reject").get<bool>();
+
+  const Value data = parse("data");
+  o.rows = whole<std::uint64_t>(file, data.at("rows"));
+  model.features = whole<std::uint64_t>(file, data.at("features"));
+  o.nonzeros = whole<std::uint64_t>(file, data.at("nonzeros"));
+  model.index_base = whole<int>(file, data.at("index_base"));
+  o.precision = read_precision(file, data.at("precision").get<std::string>());
+  o.fingerprint = data.at("fingerprint").get<std::string>();
+
+  for (const Value& entry : list(file, parse("certificate"))) {
     BinaryProblem p;
-    p.label = entry.at("class");
-    p.certificate.primal = entry.at("primal");
-    p.certificate.dual = entry.at("dual");
-    p.certificate.relative_gap = entry.at("relative_gap");
-    p.certificate.bound = entry.at("bound");
-    p.iterations = entry.at("iterations");
+    p.label = whole<std::int64_t>(file, entry.at("class"));
+    p.certificate.primal = real(file, entry.at("primal"));
+    p.certificate.dual = real(file, entry.at("dual"));
+    p.certificate.relative_gap = real(file, entry.at("relative_gap"));
+    p.certificate.bound = entry.at("bound").get<std::string>();
+    p.iterations = whole<std::uint64_t>(file, entry.at("iterations"));
     model.problems.push_back(std::move(p));
   }
 }
 
 void check_sense(const TensorFile& file, const Model& model) {
   const std::size_t classes = model.labels.size();
-  const std::set<std::int64_t> distinct(model.labels.begin(), model.labels.end());
-  if (classes < 2 || distinct.size() != classes ||
-      model.problems.size() != (classes == 2 ? 1 : classes)) {
+  const bool ordered =
+      model.binary()
+          ? model.labels[0] > model.labels[1]
+          : std::ranges::adjacent_find(model.labels, std::greater_equal<>()) == model.labels.end();
+  if (classes < 2 || !ordered || model.problems.size() != (classes == 2 ? 1 : classes)) {
     file.reject("content", "labels and hyperplanes do not fit together");
   }
   for (std::size_t k = 0; k < model.problems.size(); ++k) {
@@ -190,8 +228,14 @@ void check_sense(const TensorFile& file, const Model& model) {
     file.reject("content", "the number of features or the index base makes no sense");
   }
   const Origin& o = model.origin;
-  if (!(o.cost > 0) || !std::isfinite(o.cost) || !std::isfinite(o.bias_feature)) {
+  if (!(o.cost > 0) || o.bias_feature < 0 ||
+      std::ranges::any_of(o.class_weights, [](const ClassWeight& w) { return !(w.factor > 0); })) {
     file.reject("content", "the options make no sense");
+  }
+  // A sparse model of a few bytes may claim any number of features; predicting needs all of them.
+  const double bytes = static_cast<double>(model.features) * 8 * static_cast<double>(classes);
+  if (bytes > 0.9 * static_cast<double>(physical_memory())) {
+    fail("memory.model", fmt::format("the weights of this model need {:.1f} GiB", bytes / 0x1p30));
   }
 }
 

@@ -160,9 +160,11 @@ def table(rows, name=lambda row: row[0]):
 
     def decorate(cls):
         for row in rows:
-            method = "test_" + re.sub(r"\W+", "_", name(row)).strip("_")
-            if hasattr(cls, method):
-                raise ValueError(f"two rows are called {name(row)}")
+            base = method = "test_" + re.sub(r"\W+", "_", name(row)).strip("_")
+            count = 1
+            while hasattr(cls, method):  # names that differ in signs only
+                count += 1
+                method = f"{base}_{count}"
             setattr(cls, method, lambda self, row=row: self.check(row))
         return cls
 

