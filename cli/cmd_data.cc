@@ -1,5 +1,5 @@
 // The small commands about data: generate, split, info; and explain.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

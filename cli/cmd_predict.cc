@@ -1,6 +1,6 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 
-#include <iterator>
+#include <charconv>
 #include <memory>
 
 #include "cli.h"
@@ -24,20 +24,24 @@ struct Predict {
 // Scores are printed so that reading them back gives the same double.
 std::string Predict::format(const Model& model, const Predictions& predictions) const {
   const std::size_t problems = model.problems.size();
-  fmt::memory_buffer text;
-  auto out = std::back_inserter(text);
+  std::string text;
+  const auto append = [&](auto number) {
+    char digits[32];
+    text.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+  };
   for (std::size_t i = 0; i < predictions.labels.size(); ++i) {
     if (!predictions.rejected.empty() && predictions.rejected[i] != 0) {
-      fmt::format_to(out, "none");
+      text += "none";
     } else {
-      fmt::format_to(out, "{}", predictions.labels[i]);
+      append(predictions.labels[i]);
     }
     for (std::size_t k = 0; scores && k < problems; ++k) {
-      fmt::format_to(out, " {}", predictions.scores[i * problems + k]);
+      text += ' ';
+      append(predictions.scores[i * problems + k]);
     }
-    text.push_back('\n');
+    text += '\n';
   }
-  return fmt::to_string(text);
+  return text;
 }
 
 int Predict::run() {

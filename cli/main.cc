@@ -1,6 +1,6 @@
 // hinge COMMAND [OPTIONS] ARGS. Results go to stdout, everything else to stderr.
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cctype>

@@ -2,7 +2,7 @@
 // checked here and nowhere else.
 #include "hinge/options.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

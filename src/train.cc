@@ -2,7 +2,7 @@
 // knows all of these.
 #include "hinge/train.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Implements hinge/files.h. Order of the steps that make a file appear whole or not at all:
 // open temp (O_EXCL) -> write -> fsync -> fchmod -> rename -> fsync folder.
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // Writes synthetic data sets: the table of shapes, and rows made in parallel but written in order.
 // How rows are made is in generate_text.cc and generate_numeric.cc.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -5,7 +5,7 @@
 // (text_row.h) into small batches that stay in the cache, and appended to the final arrays in their
 // order (Assembly). Nothing depends on the number of threads: not the arrays, not which errors are
 // reported, not their line numbers.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <algorithm>

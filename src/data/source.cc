@@ -1,7 +1,7 @@
 #include "data/source.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 // of each class, the second draws, row by row, which part gets the line (of the `left` rows of a
 // class still to come, `wanted` go to the test part: this one with probability wanted / left).
 // Nothing is kept per row.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // The careful parser: the grammar in full, with a located error for everything outside it.
 #include <fast_float/fast_float.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,5 @@
 #include <fast_float/fast_float.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <string>

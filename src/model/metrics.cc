@@ -1,6 +1,6 @@
 #include "hinge/metrics.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>

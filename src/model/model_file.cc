@@ -1,6 +1,6 @@
 // The native model format. docs/formats.md describes it; this file is the only one that knows it.
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -104,7 +104,7 @@ class TensorFile : public testing::Test {
     return folder_ / "small";
   }
 
-  testing::TempFolder folder_;
+  testing::TempFolder folder_{testing::memory_folder()};
 };
 
 TEST_F(TensorFile, RoundTripOfEveryType) {

@@ -226,7 +226,8 @@ class InfoTest(CommandCase):
 
 class GenerateTest(Case):
     def test_shapes(self):
-        for like, features in (("ccat", 47236), ("cov1", 54), ("real-sim", 20958), ("news20", 1355191), ("dense", None)):
+        shapes = (("ccat", 47236), ("cov1", 54), ("real-sim", 20958), ("news20", 1355191), ("dense", None))
+        for like, features in shapes:
             with self.subTest(like=like):
                 self.hinge("generate", "g.svm", "--like", like, "--rows", "300")
                 found = self.hinge("info", "g.svm", "--json").json
@@ -320,7 +321,8 @@ class HelpTest(Case):
         text = self.hinge("train", "--help").text
         for option in ("--cost", "--lambda", "--gap", "--solver", "--bias", "--class-weight", "--weights", "--threads",
                        "--time-limit", "--max-passes", "--precision", "--index-base", "--strict", "--reject",
-                       "--no-witness", "--diagnostics", "--seed", "--trace", "--require-converged", "--quiet", "--json"):
+                       "--no-witness", "--diagnostics", "--seed", "--trace", "--require-converged", "--quiet",
+                       "--json"):
             self.assertIn(option, text)
         self.assertIn("default 0.001", text)
         self.assertIn("finite number > 0", text)

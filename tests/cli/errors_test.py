@@ -77,9 +77,11 @@ BAD_TEXT = [
     Bad("T8 CR only, comment after a row", "1 1:1 # c\r-1 1:2\r", "data.line.cr-only", "1:10", says="help: .*CR"),
     Bad("T9 byte order mark inside", third("\ufeff1 1:1"), "data.byte", "3:1", says=r"U\+FEFF"),
     Bad("T10 UTF-16 little-endian", "1 1:1\n".encode("utf-16"), "data.encoding", says="looks like UTF-16"),
-    Bad("T10 UTF-16 big-endian", b"\xfe\xff" + "1 1:1\n".encode("utf-16-be"), "data.encoding", says="looks like UTF-16"),
+    Bad("T10 UTF-16 big-endian", b"\xfe\xff" + "1 1:1\n".encode("utf-16-be"), "data.encoding",
+        says="looks like UTF-16"),
     Bad("T10 UTF-16 without mark", "1 1:1\n".encode("utf-16-le"), "data.encoding", says="looks like UTF-16"),
-    Bad("T10 UTF-16 without mark, big-endian", "1 1:1\n".encode("utf-16-be"), "data.encoding", says="looks like UTF-16"),
+    Bad("T10 UTF-16 without mark, big-endian", "1 1:1\n".encode("utf-16-be"), "data.encoding",
+        says="looks like UTF-16"),
     Bad("T10 UTF-32", "1 1:1\n".encode("utf-32"), "data.encoding", says="looks like UTF-32"),
     Bad("T14 NUL", third(b"1 1:1\0 2:1"), "data.byte", "3:6", says=r"error: .*\\x00"),
     Bad("T14 NUL at once", b"1\0 1:1\n-1 1:2\n", "data.byte", "1:2", says=r"error: .*\\x00"),
@@ -108,7 +110,8 @@ BAD_LABELS = [
       for x in ("cat", "-", "+", "+-1", "0x1", "1x", "1e", ".", "--1", "1_0", "one two")),
     Bad("L2 no label", third(" 1:1"), "data.label", "3:2"),
     Bad("L2 no label, no blank", third("1:1"), "data.label", "3:1"),
-    *(Bad(f"L3 {x}", third(f"{x} 1:1"), "data.label.not-integer", "3:1", says="help: hinge classifies; labels are whole")
+    *(Bad(f"L3 {x}", third(f"{x} 1:1"), "data.label.not-integer", "3:1",
+          says="help: hinge classifies; labels are whole numbers")
       for x in ("1.5", "-0.5", "1e-1", "1e-400", "9007199254740993.5")),
     *(Bad(f"L5 {some(x)}", third(f"{x} 1:1"), "data.label.range", "3:1")
       for x in ("9223372036854775808", "-9223372036854775809", "1e19", "1e400", "9" * 400)),
@@ -131,7 +134,7 @@ BAD_VALUES = [
     Bad("V4 1e200", third("1 1:1e200"), "data.row.norm", "3:1", "--precision f64", "scale the data"),
     Bad("V4 sum of squares", third("1 1:1e154 2:1e154"), "data.row.norm", "3:1", "--precision f64"),
     Bad("V7", third("1 1:3.5e38"), "data.value.f32-range", "3:5", says="help: .*--precision f64"),
-    Bad("V7 just beyond", third("1 1:3.4028235677973366e38"), "data.value.f32-range", "3:5"),
+    Bad("V7 just beyond", third("1 1:340282356779733661637539395458142568448"), "data.value.f32-range", "3:5"),
     Bad("V7 1e308", third("1 1:-1e308"), "data.value.f32-range", "3:5"),
     Bad("V10 hexadecimal", third("1 1:0x1p3"), "data.value", "3:6"),
     Bad("V10 underscore", third("1 1:1_000"), "data.value", "3:6"),
@@ -168,7 +171,8 @@ BAD_INDICES = [
     Bad("I6 2^64", third("1 18446744073709551616:1"), "data.index.range", "3:3"),
     Bad("I6 2^64 + 1", third("1 18446744073709551617:1"), "data.index.range", "3:3"),
     Bad("I6 30 digits", third("1 " + "1" * 30 + ":1"), "data.index.range", "3:3"),
-    *(Bad(f"I7 {x}", third(f"1 {x}:1"), "data.index", "3:3") for x in ("1.5", "1e3", "0x3", "a", "+", "-", "1_0", "++3")),
+    *(Bad(f"I7 {x}", third(f"1 {x}:1"), "data.index", "3:3")
+      for x in ("1.5", "1e3", "0x3", "a", "+", "-", "1_0", "++3")),
 ]
 
 
@@ -229,14 +233,15 @@ class Odd(NamedTuple):
 
 
 ODD_DATA = [
-    Odd("T13 qid", "1 qid:3 1:1\n-1 qid:4 1:2\n1 1:3\n", "data.qid.ignored", r"2 .*\(first: d\.svm:1:3\)"),
+    Odd("T13 qid", "1 qid:3 1:1\n-1 qid:4 1:2\n1 1:3\n", "data.qid.ignored", r"\b2 .*\(first: d\.svm:1:3\)"),
     Odd("L11 rare class", "1 1:1\n" + "-1 1:-1\n" * 20_000, "data.rare-class", "class 1 .*1 of 20001 rows"),
-    Odd("V5", "1 1:1 2:1e-400\n-1 1:-1 2:-1e-500\n", "data.value.underflow", r"2 .*\(first: d\.svm:1:9\)"),
-    Odd("V5 double", "1 1:1 2:1e-400\n-1 1:-1\n", "data.value.underflow", r"1 .*\(first: d\.svm:1:9\)", "--precision f64"),
+    Odd("V5", "1 1:1 2:1e-400\n-1 1:-1 2:-1e-500\n", "data.value.underflow", r"\b2 .*\(first: d\.svm:1:9\)"),
+    Odd("V5 double", "1 1:1 2:1e-400\n-1 1:-1\n", "data.value.underflow", r"\b1 .*\(first: d\.svm:1:9\)",
+        "--precision f64"),
     Odd("V6 float", "1 1:1 2:4.9e-324\n-1 1:-1 2:1e-40\n1 1:2 2:2.2e-308", "data.value.underflow",
-        r"3 .*\(first: d\.svm:1:9\)"),
+        r"\b3 .*\(first: d\.svm:1:9\)"),
     Odd("V14 all zero", "1 1:0\n-1\n", "data.all-zero", ""),
-    Odd("I3 unsorted", "1 1:1 2:1\n-1 3:1 1:1\n1 2:1 1:1\n", "data.index.unsorted", r"2 .*\(first: d\.svm:2:8\)"),
+    Odd("I3 unsorted", "1 1:1 2:1\n-1 3:1 1:1\n1 2:1 1:1\n", "data.index.unsorted", r"\b2 .*\(first: d\.svm:2:8\)"),
     Odd("V16 ill-scaled", "".join(f"{y} 1:{y * i}e-150 2:{i * i % 7}e150\n" for i in range(1, 9) for y in (1, -1)),
         "solver.ill-scaled", "", "--precision f64 --max-passes 20"),
     Odd("O6 class weight of no class", GOOD.decode(), "usage.class-weight", "label 7", "--class-weight 7=2"),
@@ -253,7 +258,7 @@ class OddDataTest(ErrorCase):
         run = self.hinge(*command)
         warnings = [line for line in run.lines if f"[{row.id}]" in line]
         self.assertEqual(len(warnings), 1, run)
-        self.assertRegex(warnings[0], rf"^hinge: warning: {row.says}.* \[{re.escape(row.id)}\]$")
+        self.assertRegex(warnings[0], rf"^hinge: warning: .*{row.says}.* \[{re.escape(row.id)}\]$")
         for key in ("primal", "dual", "relative_gap"):
             self.assertIsInstance(run.json[key], (int, float))  # null would be a nan
         self.assertExplained(row.id)
@@ -302,7 +307,8 @@ VALUES = [  # precision, as written, the number that is meant
     ("V12 float half-way to even", "f32", "16777217", "16777216"),
     ("V12 float a little more", "f32", "16777217.000000000000000000001", "16777218"),
     ("V12 float half-way fraction", "f32", "1.000000059604644775390625", "1"),
-    ("V12 float fraction, a little more", "f32", "1.000000059604644775390625000000000000001", "1.00000011920928955078125"),
+    ("V12 float fraction, a little more", "f32", "1.000000059604644775390625000000000000001",
+     "1.00000011920928955078125"),
     ("V12 float below the half-way double", "f32", "1.00000005960464477539062499999999999999", "1"),
     ("V12 largest float", "f32", "3.40282356e38", "340282346638528859811704183484516925440"),
     ("V13 100,000 digits", "f64", "0." + "12345678" * 12_500, repr(float("0.12345678" + "12345678" * 10))),
@@ -330,13 +336,14 @@ class ValueTest(ErrorCase):
 NUMBERS = ["0", "-1", "nan", "inf", "-inf", "1e308", "abc", "1x", "''", "1,5", "' 1'"]
 
 BAD_OPTIONS = [  # name, arguments after `train d.svm m`, id, what the message says
-    *((f"O1 cost {v}", f"--cost={v}", "usage.value",
+    *((f"O1 cost {v}", f"--cost {v}", "usage.value",
        f'--cost: expected a finite number > 0, got "{shlex.split(v)[0]}"') for v in NUMBERS),
     *((f"O1 c {v}", f"-c {v}", "usage.value", "--cost: expected") for v in NUMBERS),
     *((f"O1 lambda {v}", f"--lambda {v}", "usage.value", "--lambda: expected") for v in NUMBERS),
     *((f"O2 gap {v}", f"--gap {v}", "usage.value", f'--gap: expected a number in (0, 1], got "{v}"')
       for v in ("0", "-0.1", "nan", "1.5", "abc", "inf")),
-    *((f"O2 tolerance {v}", f"-e {v}", "usage.value", "--tolerance: expected") for v in ("0", "-0.1", "nan", "101", "abc")),
+    *((f"O2 tolerance {v}", f"-e {v}", "usage.value", "--tolerance: expected")
+      for v in ("0", "-0.1", "nan", "101", "abc")),
     ("O3 solver", "--solver abc", "usage.value", "auto, dual"),
     ("O3 solver number", "-s 99", "usage.value", "auto, dual"),
     ("O3 did you mean", "--solver duel", "usage.value", "did you mean"),
@@ -358,15 +365,15 @@ BAD_OPTIONS = [  # name, arguments after `train d.svm m`, id, what the message s
     ("O5 one fold", "-v 1", "usage.value", "--folds"),
     ("O5 negative folds", "-v -5", "usage.value", "--folds"),
     *((f"O6 class weight {v}", f"--class-weight {v}", "usage.value", "--class-weight: expected")
-      for i, v in enumerate(("1=nan", "1=-1", "1=0", "1=inf", "x=1", "1", "=2", "1=", "1.5=2", "1=2x"))),
+      for v in ("1=nan", "1=-1", "1=0", "1=inf", "x=1", "1", "=2", "1=", "1.5=2", "1=2x")),
     *((f"O6 w1 {v}", f"-w1 {v}", "usage.value", "--class-weight: expected") for v in ("nan", "-1", "0", "x")),
     *((f"O7 threads {v}", f"-n {v}", "usage.value", f'--threads: expected a whole number from 0 to 4096, got "{v}"')
-      for i, v in enumerate(("-1", "4097", "1000000", "99999999999", "1.5", "abc"))),
+      for v in ("-1", "4097", "1000000", "99999999999", "1.5", "abc")),
     *((f"O13 seed {v}", f"--seed {v}", "usage.value", "--seed: expected")
-      for i, v in enumerate(("-1", "18446744073709551616", "1.5", "abc"))),
+      for v in ("-1", "18446744073709551616", "1.5", "abc")),
     *((f"time limit {v}", f"--time-limit {v}", "usage.value", "--time-limit: expected") for v in ("-1", "nan", "abc")),
     *((f"max passes {v}", f"--max-passes {v}", "usage.value", "--max-passes: expected")
-      for i, v in enumerate(("0", "-1", "1.5", "abc"))),
+      for v in ("0", "-1", "1.5", "abc")),
     *((f"bias {v}", f"--bias {v}", "usage.value", "--bias: expected") for v in ("nan", "inf", "abc")),
     ("cpu", "--cpu abc", "usage.value", "--cpu: expected"),
     ("precision", "--precision f16", "usage.value", "--precision"),
@@ -410,11 +417,11 @@ OTHER_COMMANDS = [  # command line, id
     ("info d.svm -n abc", "usage.value"),
     ("generate g -n -1", "usage.value"),
     ("generate g --like abc", "usage.value"),
-    ("generate g --rows -1", "usage.value"),
+    ("generate /dev/null --rows -1", "usage.value"),
     ("generate g --rows abc", "usage.value"),
     ("generate g --rows 1.5", "usage.value"),
-    ("generate g --seed -1", "usage.value"),
-    ("generate g --seed 18446744073709551616", "usage.value"),
+    ("generate g --rows 5 --seed -1", "usage.value"),
+    ("generate g --rows 5 --seed 18446744073709551616", "usage.value"),
     ("split d.svm a b --seed -1", "usage.value"),
     ("split d.svm a b --seed abc", "usage.value"),
     ("split - a b", "usage.value"),
@@ -425,7 +432,7 @@ OTHER_COMMANDS = [  # command line, id
 class OtherCommandTest(ErrorCase):
     def check(self, row):
         self.write("d.svm", GOOD)
-        run = self.hinge(*row[0].split(), code=64)
+        run = self.hinge(*row[0].split(), code=64, timeout=20)
         self.assertRegex(run.lines[0], rf"^hinge[a-z ]*: error: .+ \[{re.escape(row[1])}\]$")
         self.assertEqual(run.out, b"")
         self.assertEqual(self.files(), ["d.svm"])
@@ -530,7 +537,8 @@ class UnreadableTest(ErrorCase):
                 ("nan\n1\n", "data.weight", "w:1:1"), ("1\ninf\n", "data.weight", "w:2:1"),
                 ("1\n1 1\n", "data.weight", "w:2:"), ("1\n1e400\n", "data.weight", "w:2:1"),
                 ("1\n", "data.weights.count", ""), ("1\n1\n1\n", "data.weights.count", ""),
-                ("", "data.weights.count", ""), ("1\n0\n", "data.weights.zero", ""), ("0\n0\n", "data.weights.zero", "")):
+                ("", "data.weights.count", ""), ("1\n0\n", "data.weights.zero", ""),
+                ("0\n0\n", "data.weights.zero", "")):
             with self.subTest(text):
                 self.write("w", text)
                 run = self.refused(65, identifier, "train", "d.svm", "m", "--weights", "w")
@@ -554,7 +562,8 @@ class MessageTest(ErrorCase):
             'train.svm:21:5: error: feature value is not a finite number: "nan" [data.value.nonfinite]',
             "   21 | 1 1:nan 2:1",
             "      |     ^~~"])
-        self.assertRegex(run.lines[3], r"^train\.svm: help: remove the row, or mend it(; `hinge check train\.svm` .*)?$")
+        self.assertRegex(run.lines[3],
+                         r"^train\.svm: help: remove the row, or mend it(; `hinge check train\.svm` .*)?$")
         self.assertEqual(run.lines[4:], ["hinge: 1 error; no model written; model.hinge unchanged"])
 
     def test_two_errors(self):
@@ -578,7 +587,8 @@ class MessageTest(ErrorCase):
 
     def test_quiet_drops_no_errors(self):
         self.write("d.svm", third("1 1:x"))
-        self.assertEqual(self.hinge("train", "d.svm", "m", "-q", code=65).err, self.hinge("train", "d.svm", "m", code=65).err)
+        loud, quiet = self.hinge("train", "d.svm", "m", code=65), self.hinge("train", "d.svm", "m", "-q", code=65)
+        self.assertEqual(quiet.err, loud.err)
 
     def test_the_same_for_any_number_of_threads(self):
         lines = [b"1 1:1" if i % 2 else b"-1 1:2 2:3" for i in range(100_000)]
@@ -586,7 +596,8 @@ class MessageTest(ErrorCase):
             lines[i] = b"1 1:1 2:bad"
         self.write("d.svm", b"\n".join(lines))
         one = self.hinge("train", "d.svm", "m", "-n", "1", code=65)
-        self.assertEqual([line.split(" ")[0] for line in self.errors(one)], [f"d.svm:{7_000 * i + 1}:9:" for i in range(1, 11)])
+        self.assertEqual([line.split(" ")[0] for line in self.errors(one)],
+                         [f"d.svm:{7_000 * i + 1}:9:" for i in range(1, 11)])
         for threads in (2, 8):
             self.assertEqual(self.hinge("train", "d.svm", "m", "-n", threads, code=65).err, one.err)
 
@@ -610,8 +621,8 @@ class MessageTest(ErrorCase):
         self.assertEqual(run.lines[1:3], ["    3 | 1 1:1\\x09" + "2:x", "      |            ^"])
 
     def test_names_are_escaped(self):
-        for name, shown in ((b"a\x1b[31m.svm", "a\\x1b[31m.svm"), (b"a\nb.svm", "a\\x0ab.svm"), (b"\xff.svm", "\\xff.svm"),
-                            (b"100%n%s.svm", "100%n%s.svm")):
+        for name, shown in ((b"a\x1b[31m.svm", "a\\x1b[31m.svm"), (b"a\nb.svm", "a\\x0ab.svm"),
+                            (b"\xff.svm", "\\xff.svm"), (b"100%n%s.svm", "100%n%s.svm")):
             with self.subTest(name=name):
                 self.write(name, third("1 1:x"))
                 run = self.hinge("train", name, "m", code=65)
@@ -640,7 +651,8 @@ class MessageTest(ErrorCase):
 
     def test_json_for_usage_errors(self):
         self.write("d.svm", GOOD)
-        for arguments in ("--diagnostics json --cost nan", "--cost nan --diagnostics json", "--diagnostics=json --frobnicate"):
+        for arguments in ("--diagnostics json --cost nan", "--cost nan --diagnostics json",
+                          "--diagnostics=json --frobnicate"):
             with self.subTest(arguments):
                 run = self.hinge("train", "d.svm", "m", *arguments.split(), code=64)
                 found = json.loads(run.lines[0])

@@ -9,8 +9,8 @@ import subprocess
 import termios
 import unittest
 
-from support import (SIGNALS, TEXT, CommandCase, ModelFile, cpu_seconds, make_rows, sleeping, table, to_text,
-                     unprivileged)
+from support import (SIGNALS, TEXT, CommandCase, ModelFile, cpu_seconds, make_rows, table, to_text,
+                     unprivileged, waiting)
 
 
 class OutputTest(CommandCase):
@@ -134,10 +134,12 @@ class OutputTest(CommandCase):
                 (self.dir / "pipe").unlink(missing_ok=True)
                 os.mkfifo(self.dir / "pipe")
                 reader = subprocess.Popen(["cat", "pipe"], cwd=self.dir, stdout=subprocess.PIPE)
+                self.addCleanup(reader.communicate)
+                self.addCleanup(reader.kill)
                 process = self.start(*arguments)
                 run = self.finish(process, timeout=10)
                 self.assertEqual(run.code, 0, run)
-                self.assertEqual(reader.communicate()[0], content)
+                self.assertEqual(reader.stdout.read(), content)
 
     def test_two_trainings_at_once(self):  # R13
         both = [self.start("train", "d.svm", "m", "-c", cost) for cost in ("1", "2")]
@@ -248,13 +250,13 @@ class SignalTest(CommandCase):
         self.assertEqual(self.read("m"), b"the old model")
         self.assertEqual(self.files(), ["d.svm", "hard.svm", "m"])
 
-    def fed(self, *arguments):
+    def fed(self, *arguments, **popen):
         """The program after it has read all that standard input has, which stays open."""
-        process = self.start(*arguments, stdin=subprocess.PIPE)
+        process = self.start(*arguments, stdin=subprocess.PIPE, **popen)
         process.stdin.write(TEXT.encode())
         process.stdin.flush()
         unread = lambda: struct.unpack("i", fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)))[0]
-        self.wait(lambda: unread() == 0 and sleeping(process), process, "it waits for more input")
+        self.wait(lambda: unread() == 0 and waiting(process), process, "it waits for more input")
         return process
 
     def test_while_reading(self):
@@ -281,16 +283,13 @@ class SignalTest(CommandCase):
     def test_while_waiting_for_a_pipe(self):
         os.mkfifo(self.dir / "pipe")
         process = self.start("train", "pipe", "m")  # which nobody ever opens
-        self.wait(lambda: sleeping(process), process, "it waits for the pipe")
+        self.wait(lambda: waiting(process), process, "it waits for the pipe")
         process.send_signal(signal.SIGINT)
         self.assertEqual(self.finish(process, timeout=10).code, 130)
 
     def test_nohup(self):
-        process = self.start("train", "-", "m", stdin=subprocess.PIPE,
-                             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-        self.wait(lambda: sleeping(process), process, "it waits for input")
+        process = self.fed("train", "-", "m", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         process.send_signal(signal.SIGHUP)
-        process.stdin.write(TEXT.encode())
         process.stdin.close()
         process.stdin = None
         self.assertEqual(self.finish(process).code, 0)

@@ -88,16 +88,18 @@ class Case(unittest.TestCase):
     def files(self):
         return sorted(p.name for p in self.dir.iterdir())
 
-    def hinge(self, *arguments, code=0, stdin=None, env=None, **popen):
+    def hinge(self, *arguments, code=0, stdin=None, env=None, timeout=TIMEOUT, **popen):
         """Runs the program; `code` is the exit code it must end with, None if any will do."""
         arguments = [a if isinstance(a, bytes) else str(a) for a in arguments]
         popen.setdefault("stdout", subprocess.PIPE)
         source = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
         try:
             done = subprocess.run([PROGRAM, *arguments], cwd=self.dir, stderr=subprocess.PIPE,
-                                  env={**ENVIRONMENT, **(env or {})}, timeout=TIMEOUT, **source, **popen)
+                                  env={**ENVIRONMENT, **(env or {})}, timeout=timeout, **source, **popen)
         except subprocess.TimeoutExpired:
-            self.fail(f"hinge {' '.join(map(printable, arguments))}: no end after {TIMEOUT} s")
+            done = None
+        if done is None:
+            self.fail(f"hinge {' '.join(map(printable, arguments))}: no end after {timeout} s")
         run = Run(arguments, done.returncode, done.stdout or b"", done.stderr)
         if code is not None and run.code != code:
             self.fail(f"expected exit code {code}\n{run}")
@@ -177,9 +179,12 @@ def cpu_seconds(process):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def sleeping(process):
-    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-    return fields[0] == "S"
+def waiting(process):
+    """Whether a process has set up its signal handlers and now waits for something."""
+    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    caught = int(re.search(r"^SigCgt:\s*(\w+)", status, re.M)[1], 16)
+    state = re.search(r"^State:\s*(\w)", status, re.M)[1]
+    return state == "S" and caught >> (signal.SIGINT - 1) & 1 == 1
 
 
 def unprivileged(test):

@@ -202,6 +202,15 @@ class TrainTest(CommandCase):
         self.assertEqual(self.train(data="s.svm", model="s")["rows"], 4)
         self.assertVerifies(model="s", data="s.svm")
 
+    def test_cross_validation(self):
+        found = self.hinge("train", "d.svm", "-v", "5", "--json").json
+        self.assertLessEqual({"rows", "accuracy", "error", "confusion"}, set(found))
+        self.assertEqual((found["rows"], sum(map(sum, found["confusion"]))), (200, 200))
+        self.assertGreater(found["accuracy"], 0.8)  # a tenth of the labels are wrong
+        said = self.hinge("train", "d.svm", "-v", "5", "-n", "1").text
+        self.assertIn(f"{100 * found['accuracy']:.4f} %", said)
+        self.assertEqual(self.files(), ["d.svm"])  # no model
+
     def test_precision(self):
         self.write("s.svm", "1 1:0.1\n-1 1:-0.3\n")
         self.train("--precision", "f64", data="s.svm", model="double")

@@ -202,7 +202,7 @@ class ModelFile : public testing::Test {
     return verdict({}, [&](Parts& p) { p.edit(key, from, to); });
   }
 
-  testing::TempFolder folder_;
+  testing::TempFolder folder_{testing::memory_folder()};
   const Form sparse_{.features = 1000, .used = 5};
   const Form three_{.labels = {-7, 0, 5}};
 };

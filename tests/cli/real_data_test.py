@@ -1,0 +1,99 @@
+"""Training on real data reaches the known optimum, and says so truthfully.
+
+HINGE_SHARED_DATA is the folder of the data sets (NAME-train.svm.xz, NAME-test.svm.xz); without it everything is
+skipped. HINGE_SLOW=1 leaves only the small sets, at a coarse gap.
+"""
+
+import lzma
+import os
+import pathlib
+import shutil
+import unittest
+from typing import NamedTuple, Optional
+
+from support import SLOW, Case, table
+
+FOLDER = os.environ.get("HINGE_SHARED_DATA", "")
+GAP = 1e-2 if SLOW else 1e-5
+DIGITS = 2e-7  # the optimum is published with so many digits, relative
+
+
+class Known(NamedTuple):
+    name: str
+    rows: int
+    features: int
+    nonzeros: int
+    optimum: float  # of 1/2|w|^2 + sum hinge
+    error: Optional[float]  # more than this on the test part is a bug; None: there is no test part
+    small: bool = False
+
+
+SETS = [
+    Known("a9a", 32_561, 123, 451_592, 11_433.8077, 0.16, small=True),
+    Known("w8a", 49_749, 300, 579_586, 6_604.8866, None),
+    Known("ccat", 22_090, 47_236, 1_719_110, 3_053.4433, 0.07),
+    Known("imdb", 25_000, 47_677, 3_494_704, 5_205.641, 0.14),
+    Known("news20", 11_313, 1_160_276, 4_582_765, 1_491.197, 0.05),
+    Known("covtype", 522_911, 54, 6_246_387, 304_202.375, 0.26),
+]
+
+
+class RealCase(Case):
+    def unpack(self, name):
+        source = pathlib.Path(FOLDER, name + ".svm.xz")
+        if not FOLDER or not source.is_file():
+            self.skipTest(f"{source.name} is not there; HINGE_SHARED_DATA is " + (FOLDER or "not set"))
+        with lzma.open(source) as packed, open(self.dir / (name + ".svm"), "wb") as plain:
+            shutil.copyfileobj(packed, plain, 1 << 20)
+        return name + ".svm"
+
+    def assertVerifies(self, trained, data):
+        found = self.hinge("verify", "m", data, "--json").json
+        self.assertTrue(found["agrees"])
+        for key in ("primal", "dual"):
+            self.assertClose(found[key], trained[key], 1e-9)
+            self.assertEqual(found["stored"][key], trained[key])
+
+
+@table(SETS)
+class OptimumTest(RealCase):
+    def check(self, known):
+        if SLOW and not known.small:
+            self.skipTest("HINGE_SLOW is set")
+        data = self.unpack(known.name + "-train")
+        found = self.hinge("train", data, "m", "--gap", GAP, "--json").json
+        self.assertEqual(found["status"], "converged")
+        self.assertEqual((found["rows"], found["features"], found["nonzeros"]), known[1:4])
+        self.assertEqual(found["classes"], ["1", "-1"])
+        self.assertLessEqual(found["relative_gap"], GAP)
+        self.assertLessEqual(found["primal"], known.optimum * (1 + DIGITS) / (1 - GAP))
+        self.assertGreaterEqual(found["primal"], known.optimum * (1 - DIGITS))
+        self.assertLessEqual(found["dual"], known.optimum * (1 + DIGITS))
+        self.assertVerifies(found, data)
+        if known.error is None:
+            return
+        test = self.unpack(known.name + "-test")
+        measured = self.hinge("evaluate", test, "m", "--json").json
+        self.assertLess(measured["error"], known.error)
+        self.assertGreater(measured["error"], 0)
+        self.assertGreater(measured["auc"], 0.8)
+        self.assertEqual(sum(map(sum, measured["confusion"])), measured["rows"])
+
+
+class DigitsTest(RealCase):
+    def test_one_against_the_rest(self):
+        data, test = self.unpack("digits-train"), self.unpack("digits-test")
+        found = self.hinge("train", data, "m", "-c", "0.01", "--gap", GAP, "--json").json
+        self.assertEqual((found["rows"], found["nonzeros"]), (1_934, 610_639))
+        self.assertEqual(found["classes"], list("0123456789"))
+        self.assertEqual(found["status"], "converged")
+        self.assertTrue(all(p["relative_gap"] <= GAP for p in found["problems"]))
+        self.assertVerifies(found, data)
+        measured = self.hinge("evaluate", test, "m", "--json").json
+        self.assertEqual((measured["rows"], measured["rejected"]), (946, 0))
+        self.assertAlmostEqual(measured["accuracy"], 0.965, delta=0.01)
+        self.assertEqual(measured["labels"], list("0123456789"))
+
+
+if __name__ == "__main__":
+    unittest.main()
