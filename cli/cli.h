@@ -44,6 +44,17 @@ struct UsageError {
   Error error;
 };
 [[noreturn]] void usage(std::string message);
+[[noreturn]] void usage_value(std::string message);
+
+// Options several commands have.
+CLI::Option* add_count(CLI::App& command, const std::string& flags, std::uint64_t& target,
+                       const std::string& help);
+CLI::Option* add_threads(CLI::App& command, int& threads);
+
+// Before any work: every output can be created, and is neither an input nor another output. Empty
+// names do not count; inputs may be patterns.
+Result<void> check_outputs(const std::vector<std::string>& outputs,
+                           const std::vector<std::string>& inputs);
 
 // Options of all commands that read data.
 struct DataArguments {

@@ -128,9 +128,7 @@ void add_info(CLI::App& app, Action& action) {
   auto info = std::make_shared<Info>();
   CLI::App* command = app.add_subcommand("info", "Say what a data set or a model is.");
   command->add_option("FILE", info->data.source, "libsvm text, or a model")->required();
-  command->add_option("-n,--threads", info->data.read.threads, "0 = all cores (default 0)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 4096));
+  add_threads(*command, info->data.read.threads);
   info->data.add_to(*command, true);
   command->add_flag("--json", info->json, "print one JSON object on stdout");
   info->reporter.add_to(*command);
@@ -152,14 +150,10 @@ void add_generate(CLI::App& app, Action& action) {
       ->add_option("--like", generate->options.like,
                    "ccat, cov1, real-sim, news20 or dense (default ccat)")
       ->type_name("NAME");
-  command->add_option("--rows", generate->options.rows, "default: as many as the set it is like")
-      ->type_name("N");
-  command->add_option("--features", generate->options.features, "default: likewise")
-      ->type_name("N");
-  command->add_option("--seed", generate->options.seed, "default 1")->type_name("N");
-  command->add_option("-n,--threads", generate->options.threads, "0 = all cores (default 0)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 4096));
+  add_count(*command, "--rows", generate->options.rows, "default: as many as the set it is like");
+  add_count(*command, "--features", generate->options.features, "default: likewise");
+  add_count(*command, "--seed", generate->options.seed, "default 1");
+  add_threads(*command, generate->options.threads);
   generate->reporter.add_to(*command);
   command->footer(
       "Example: hinge generate ccat.svm --like ccat --rows 100000\n"
@@ -193,7 +187,7 @@ void add_split(CLI::App& app, Action& action) {
       ->add_option("--test", split->options.test,
                    "share of every class for TEST (a number in (0, 1); default 0.1)")
       ->type_name("S");
-  command->add_option("--seed", split->options.seed, "default 1")->type_name("N");
+  add_count(*command, "--seed", split->options.seed, "default 1");
   split->reporter.add_to(*command);
   command->footer("Example: hinge split news.svm train.svm test.svm --test 0.2");
   command->callback([split, &action] {

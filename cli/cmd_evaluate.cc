@@ -85,9 +85,7 @@ void add_evaluate(CLI::App& app, Action& action) {
       "evaluate", "Accuracy, precision, recall, F1, ROC AUC, average precision and confusion.");
   command->add_option("DATA", evaluate->data.source, "libsvm text with labels")->required();
   command->add_option("MODEL", evaluate->model_path, "as written by train")->required();
-  command->add_option("-n,--threads", evaluate->threads, "0 = all cores (default 0)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 4096));
+  add_threads(*command, evaluate->threads);
   evaluate->data.add_to(*command, false);
   command->add_flag("--json", evaluate->json, "print one JSON object on stdout");
   evaluate->reporter.add_to(*command);

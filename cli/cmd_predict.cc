@@ -45,12 +45,8 @@ std::string Predict::format(const Model& model, const Predictions& predictions) 
 }
 
 int Predict::run() {
-  if (same_file(output, data.source) || same_file(output, model_path)) {
-    Error error;
-    error.id = "usage.same-file";
-    error.message = fmt::format("{} is an input and would be overwritten", escape(output));
-    return reporter.fail(error);
-  }
+  const Result<void> checked = check_outputs({output}, {data.source, model_path});
+  if (!checked.ok()) return reporter.fail(checked.error(), "nothing predicted");
   Result<OutputFile> out = OutputFile::create(output);
   if (!out.ok()) return reporter.fail(out.error(), "nothing predicted");
   Result<Model> model = load_model(model_path);
@@ -128,9 +124,7 @@ void add_predict(CLI::App& app, Action& action) {
       "--scores", predict->scores,
       "add the decision values: one, or one a class in ascending order of the labels");
   command->add_flag("--no-labels", predict->no_labels, "rows of DATA have no label");
-  command->add_option("-n,--threads", predict->threads, "0 = all cores (default 0)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 4096));
+  add_threads(*command, predict->threads);
   predict->data.add_to(*command, false);
   predict->reporter.add_to(*command);
   command->footer("Example: hinge predict new.svm news.model labels.txt");

@@ -137,16 +137,9 @@ int Train::run() {
   const std::string outcome = fmt::format(
       "no model written{}",
       access(model_path.c_str(), F_OK) == 0 ? "; " + escape(model_path) + " unchanged" : "");
-  for (const std::string& output : {model_path, trace_path}) {
-    if (output.empty()) continue;
-    if (same_file(output, data.source) || same_file(output, data.read.weights_file)) {
-      Error error;
-      error.id = "usage.same-file";
-      error.message = fmt::format("{} is an input and would be overwritten", escape(output));
-      return reporter.fail(error, outcome);
-    }
-    if (Result<void> r = check_output(output); !r.ok()) return reporter.fail(r.error(), outcome);
-  }
+  const Result<void> checked =
+      check_outputs({model_path, trace_path}, {data.source, data.read.weights_file});
+  if (!checked.ok()) return reporter.fail(checked.error(), outcome);
   data.read.threads = options.threads;
   Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return reporter.fail(rows.error(), outcome);

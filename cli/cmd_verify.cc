@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -82,10 +83,12 @@ void add_verify(CLI::App& app, Action& action) {
       ->add_option("--gap", verify->options.gap,
                    "with --prove: how tight the bound shall be (a number in (0, 1]; default 0.001)")
       ->type_name("G")
-      ->check(CLI::Range(1e-15, 1.0));
-  command->add_option("-n,--threads", verify->options.threads, "0 = all cores (default 0)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 4096));
+      ->check([](const std::string& text) {
+        const double gap = std::strtod(text.c_str(), nullptr);
+        return gap > 0 && gap <= 1 ? ""
+                                   : "expected a number in (0, 1], got \"" + escape(text) + "\"";
+      });
+  add_threads(*command, verify->options.threads);
   command->add_flag("--strict", verify->data.read.strict,
                     "refuse rows whose indices do not ascend");
   command->add_flag("--json", verify->json, "print one JSON object on stdout");

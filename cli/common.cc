@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 
@@ -34,8 +35,9 @@ void install_signal_handlers() {
   struct sigaction action {};
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
-  action.sa_flags = SA_RESTART;
   for (const int number : {SIGINT, SIGTERM, SIGXCPU}) sigaction(number, &action, nullptr);
+  // A file that grows too large shall be an error of write(), not the end of the program.
+  static_cast<void>(signal(SIGXFSZ, SIG_IGN));
 }
 
 const std::atomic<bool>& stop_flag() {
@@ -45,11 +47,59 @@ int signal_exit_code() {
   return g_signal == 0 ? 0 : 128 + static_cast<int>(g_signal);
 }
 
+void usage_value(std::string message) {
+  Error error;
+  error.id = "usage.value";
+  error.message = std::move(message);
+  throw UsageError{std::move(error)};
+}
+
 void usage(std::string message) {
   Error error;
   error.id = "usage.option";
   error.message = std::move(message);
   throw UsageError{std::move(error)};
+}
+
+Result<void> check_outputs(const std::vector<std::string>& outputs,
+                           const std::vector<std::string>& inputs) {
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    std::vector<std::string> taken(outputs.begin(),
+                                   outputs.begin() + static_cast<std::ptrdiff_t>(k));
+    for (const std::string& input : inputs) {
+      if (input == "-") continue;  // standard input; an output of that name is standard output
+      const Result<std::vector<std::string>> files = source_files(input);
+      if (files.ok()) taken.insert(taken.end(), files->begin(), files->end());
+    }
+    for (const std::string& other : taken) {
+      if (outputs[k].empty() || !same_file(outputs[k], other)) continue;
+      Error error;
+      error.id = "usage.same-file";
+      error.message = fmt::format("{} would be overwritten", escape(other));
+      error.help = "choose another name for the output";
+      return error;
+    }
+    if (outputs[k].empty()) continue;
+    if (Result<void> checked = check_output(outputs[k]); !checked.ok()) return checked;
+  }
+  return {};
+}
+
+CLI::Option* add_count(CLI::App& command, const std::string& flags, std::uint64_t& target,
+                       const std::string& help) {
+  const auto parse = [&target, flags](const std::string& text) {
+    const auto result = std::from_chars(text.data(), text.data() + text.size(), target);
+    if (result.ec == std::errc() && result.ptr == text.data() + text.size()) return;
+    usage_value(fmt::format("{}: expected a whole number from 0 to 2^64 - 1, got \"{}\"", flags,
+                            escape(text)));
+  };
+  return command.add_option_function<std::string>(flags, parse, help)->type_name("N");
+}
+
+CLI::Option* add_threads(CLI::App& command, int& threads) {
+  return command.add_option("-n,--threads", threads, "0 = all cores (default 0)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 4096));
 }
 
 void Reporter::add_to(CLI::App& command) {

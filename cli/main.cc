@@ -19,8 +19,11 @@ constexpr const char* kIntroduction =
 
 // A closed descriptor 0, 1 or 2 would be reused by the next file opened, and messages end up in it.
 void open_standard_descriptors() {
+  // Opened the wrong way round, so that reading a closed input or writing results nowhere still
+  // fails.
+  constexpr int kModes[] = {O_WRONLY, O_RDONLY, O_RDWR};
   for (int fd = 0; fd <= STDERR_FILENO; ++fd) {
-    if (fcntl(fd, F_GETFD) == -1) static_cast<void>(open("/dev/null", O_RDWR));
+    if (fcntl(fd, F_GETFD) == -1) static_cast<void>(open("/dev/null", kModes[fd]));
   }
 }
 
@@ -49,8 +52,23 @@ std::string command_name(const CLI::App& app) {
   return chosen.empty() ? "hinge" : "hinge " + chosen.front()->get_name();
 }
 
-int report_usage(const CLI::App& app, const Error& error) {
+// The arguments may not have been understood, so the form asked for is looked up in them as they
+// are.
+bool wants_json(const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--diagnostics=json") return true;
+    if (arguments[i] == "json" && i > 0 && arguments[i - 1] == "--diagnostics") return true;
+  }
+  return false;
+}
+
+int report_usage(const CLI::App& app, const std::vector<std::string>& arguments,
+                 const Error& error) {
   const std::string name = command_name(app);
+  if (wants_json(arguments)) {
+    fmt::print(stderr, "{}\n", to_json(error));
+    return exit_code(error);
+  }
   fmt::print(stderr, "{}: error: {} [{}]\ntry: {} --help\n", name, error.message, error.id, name);
   return exit_code(error);
 }
@@ -72,10 +90,9 @@ int run(int argc, char** argv) {
   add_split(app, action);
   add_info(app, action);
   add_explain(app, action);
+  const std::vector<std::string> arguments = rewrite_class_weights(argc, argv);
   try {
-    std::vector<std::string> arguments = rewrite_class_weights(argc, argv);
-    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes the last one first
-    app.parse(std::move(arguments));
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // last one first
     return action();
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
@@ -86,9 +103,9 @@ int run(int argc, char** argv) {
                    ? "usage.value"
                    : "usage.option";
     error.message = escape(problem.what());
-    return report_usage(app, error);
+    return report_usage(app, arguments, error);
   } catch (const UsageError& problem) {
-    return report_usage(app, problem.error);
+    return report_usage(app, arguments, problem.error);
   }
 }
 

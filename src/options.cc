@@ -8,7 +8,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <functional>
+#include <numeric>
+#include <utility>
 
 #include "base/error.h"
 
@@ -57,26 +58,68 @@ struct Row {
   Setter set;
 };
 
+// The allowed word nearest to what was typed, as a question, or nothing.
+std::string did_you_mean(std::string_view text, std::span<const std::string_view> words) {
+  std::string_view best;
+  std::size_t distance = 3;  // more edits than this are no slip of the finger
+  for (const std::string_view word : words) {
+    std::vector<std::size_t> row(word.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      std::size_t diagonal = std::exchange(row[0], i + 1);
+      for (std::size_t j = 0; j < word.size(); ++j) {
+        const std::size_t changed = diagonal + (text[i] == word[j] ? 0 : 1);
+        diagonal = row[j + 1];
+        row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+      }
+    }
+    if (row.back() < distance) {
+      distance = row.back();
+      best = word;
+    }
+  }
+  return best.empty() ? "" : fmt::format("; did you mean {}?", best);
+}
+
+constexpr std::string_view kSolvers[] = {"auto", "dual"};
+constexpr std::string_view kCpus[] = {"auto", "scalar", "avx2", "avx512"};
+
+// Index of the word among those allowed; what is none of them is refused.
+std::size_t one_of(const OptionInfo& info, std::string_view text,
+                   std::span<const std::string_view> words) {
+  const auto found = std::ranges::find(words, text);
+  if (found == words.end()) {
+    fail("usage.value", fmt::format("--{}: expected {}, got \"{}\"{}", info.name, info.range,
+                                    escape(text), did_you_mean(text, words)));
+  }
+  return static_cast<std::size_t>(found - words.begin());
+}
+
+// What LIBLINEAR's other solvers minimise, for those who come from there.
+std::string_view liblinear_loss(std::string_view number) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"0", "L2-regularised logistic regression (primal)"},
+      {"1", "L2-loss SVM (dual)"},
+      {"2", "L2-loss SVM (primal)"},
+      {"4", "multi-class SVM by Crammer and Singer"},
+      {"5", "L1-regularised L2-loss SVM"},
+      {"6", "L1-regularised logistic regression"},
+      {"7", "L2-regularised logistic regression (dual)"},
+      {"11", "support vector regression"},
+      {"12", "support vector regression"},
+      {"13", "support vector regression"},
+      {"21", "the one-class SVM"}};
+  const auto found = std::ranges::find(kNames, number, [](const auto& pair) { return pair.first; });
+  return found == std::end(kNames) ? std::string_view{} : found->second;
+}
+
 void set_solver(TrainOptions& o, const OptionInfo& info, std::string_view text) {
-  static constexpr std::string_view kLiblinear[] = {"L2-regularised logistic regression (primal)",
-                                                    "L2-loss SVM (dual)",
-                                                    "L2-loss SVM (primal)",
-                                                    "",
-                                                    "multi-class SVM by Crammer and Singer",
-                                                    "L1-regularised L2-loss SVM",
-                                                    "L1-regularised logistic regression",
-                                                    "L2-regularised logistic regression (dual)"};
-  if (text == "auto" || text == "3") {
-    o.solver = Solver::automatic;
-  } else if (text == "dual") {
-    o.solver = Solver::dual;
-  } else if (text.size() == 1 && text[0] >= '0' && text[0] <= '7') {
+  if (const std::string_view loss = liblinear_loss(text); !loss.empty()) {
     fail("usage.value", fmt::format("--solver: LIBLINEAR's -s {} is {}; hinge minimises the hinge "
                                     "loss, LIBLINEAR's -s 3",
-                                    text, kLiblinear[text[0] - '0']));
-  } else {
-    bad_value(info, text);
+                                    text, loss));
   }
+  o.solver = text == "3" ? Solver::automatic : static_cast<Solver>(one_of(info, text, kSolvers));
 }
 
 void set_bias(TrainOptions& o, const OptionInfo& info, std::string_view text) {
@@ -100,10 +143,7 @@ void set_class_weight(TrainOptions& o, const OptionInfo& info, std::string_view 
 }
 
 void set_cpu(TrainOptions& o, const OptionInfo& info, std::string_view text) {
-  static constexpr std::string_view kNames[] = {"auto", "scalar", "avx2", "avx512"};
-  const auto found = std::ranges::find(kNames, text);
-  if (found == std::end(kNames)) bad_value(info, text);
-  o.instruction_set = static_cast<InstructionSet>(found - std::begin(kNames));
+  o.instruction_set = static_cast<InstructionSet>(one_of(info, text, kCpus));
 }
 
 double positive(const OptionInfo& info, std::string_view text) {

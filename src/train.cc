@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <numeric>
 
@@ -43,7 +44,10 @@ void check_data(const Dataset& data, std::vector<Error>& warnings) {
   }
   if (classes > kMaxClasses) {
     fail("limit.classes",
-         fmt::format("{} different labels; at most {} classes are trained", classes, kMaxClasses),
+         fmt::format("{} different labels would need {:.1f} GiB of weights; at most {} classes are "
+                     "trained",
+                     classes, static_cast<double>(classes * data.features()) * 8 / 0x1p30,
+                     kMaxClasses),
          "are these labels, or numbers to be predicted?");
   }
   const std::uint64_t planes = classes == 2 ? 1 : classes;
@@ -61,6 +65,40 @@ void check_data(const Dataset& data, std::vector<Error>& warnings) {
                                                                 c.label, c.rows, data.rows())));
     }
   }
+}
+
+// A pass over the bare values: cheap, since nothing is looked up.
+void check_scale(const Dataset& data, Pool& pool, std::vector<Error>& warnings) {
+  constexpr double kSpan = 1e15;
+  data.visit([&]<class Value>(const CsrView<Value>& m) {
+    const std::span<const Value> values(m.values, m.nonzeros());
+    constexpr std::size_t kBlock = std::size_t{1} << 18;
+    struct Range {
+      Value low = std::numeric_limits<Value>::max(), high = 0;
+    };
+    std::vector<Range> ranges((values.size() + kBlock - 1) / kBlock);
+    pool.run(ranges.size(), [&](std::size_t block) {
+      Range range;
+      const std::size_t end = std::min(values.size(), (block + 1) * kBlock);
+      for (std::size_t k = block * kBlock; k < end; ++k) {
+        const Value size = std::abs(values[k]);
+        range.low = std::min(range.low, size);
+        range.high = std::max(range.high, size);
+      }
+      ranges[block] = range;
+    });
+    Range all;
+    for (const Range& range : ranges) {
+      all.low = std::min(all.low, range.low);
+      all.high = std::max(all.high, range.high);
+    }
+    const double ratio = static_cast<double>(all.high) / static_cast<double>(all.low);
+    if (ratio > kSpan) {
+      warnings.push_back(warning("solver.ill-scaled",
+                                 fmt::format("values from {:.3g} to {:.3g}, a ratio of {:.1g}",
+                                             all.low, all.high, ratio)));
+    }
+  });
 }
 
 // Class factors that apply to this data; a weight for a label that does not occur is only a
@@ -126,6 +164,7 @@ class Trainer {
 
   TrainReport run() {
     check_data(data_, report_.warnings);
+    check_scale(data_, pool_, report_.warnings);
     prepare();
     const std::size_t problems = report_.model.problems.size();
     report_.problem_seconds.resize(problems);

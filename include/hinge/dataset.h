@@ -102,6 +102,10 @@ struct ReadOptions {
 Result<Dataset> read_dataset(const std::string& source, const ReadOptions& options,
                              std::vector<Error>& warnings);
 
+// The files behind a `source`: "-" or a path alone, or what a pattern matches, in name order. Fails
+// with io.open when nothing matches.
+Result<std::vector<std::string>> source_files(const std::string& source);
+
 // Shapes of well-known sets: ccat (sparse text), cov1 (54 columns), real-sim (short text), news20
 // (more than a million columns), dense (embeddings).
 struct GenerateOptions {

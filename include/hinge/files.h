@@ -46,7 +46,7 @@ class OutputFile {
 // it starts rather than after hours of work.
 Result<void> check_output(const std::string& path);
 
-// Whether two paths name the same existing file.
+// Whether two paths name the same file, also one that does not exist yet.
 bool same_file(const std::string& a, const std::string& b);
 
 }  // namespace hinge

@@ -1,5 +1,6 @@
-// The part of fmt that need not be inline, compiled once. All other files include <fmt/core.h>, which
-// only declares it: they compile several times faster, and an installed hinge still needs no fmt.
+// The part of fmt that need not be inline, compiled once. All other files include <fmt/core.h>,
+// which only declares it: they compile several times faster, and an installed hinge still needs no
+// fmt.
 #define FMT_HEADER_ONLY
 #include <fmt/format.h>
 

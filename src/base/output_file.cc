@@ -127,8 +127,8 @@ Result<void> OutputFile::flush() {
       if (count < 0 && errno == EINTR) continue;
       if (count <= 0) {
         const int reason = count < 0 ? errno : ENOSPC;
-        fail("io.write", fmt::format("cannot write {}: {} (wrote {} bytes)", escape(path_),
-                                     errno_text(reason), written_));
+        fail("io.write", fmt::format("cannot write {}: {} (wrote {} of {} bytes)", escape(path_),
+                                     errno_text(reason), written_, written_ + left.size()));
       }
       written_ += static_cast<std::uint64_t>(count);
       left.remove_prefix(static_cast<std::size_t>(count));
@@ -172,13 +172,24 @@ Result<void> OutputFile::commit() {
 }
 
 Result<void> check_output(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+    // Opening a pipe would wait for its reader, and closing it again end the reader's input.
+    if (access(path.c_str(), W_OK) == 0) return {};
+    return guard([&] { fail_errno("io.create", path, "write", errno); });
+  }
   Result<OutputFile> probe = OutputFile::create(path);
   return probe.ok() ? Result<void>() : Result<void>(probe.error());
 }
 
 bool same_file(const std::string& a, const std::string& b) {
-  std::error_code ignored;
-  return a != "-" && std::filesystem::equivalent(a, b, ignored);
+  if (a == b) return true;
+  if (a == "-" || b == "-" || a.empty() || b.empty()) return false;
+  std::error_code none, bad_a, bad_b;
+  if (std::filesystem::equivalent(a, b, none)) return true;
+  const auto path_a = std::filesystem::weakly_canonical(std::filesystem::absolute(a, bad_a), bad_a);
+  const auto path_b = std::filesystem::weakly_canonical(std::filesystem::absolute(b, bad_b), bad_b);
+  return !bad_a && !bad_b && path_a == path_b;
 }
 
 }  // namespace hinge

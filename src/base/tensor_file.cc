@@ -194,28 +194,35 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   std::set<std::string> top_;
 };
 
+// A regular file, a pipe, or standard input ("-"), to its end.
 Buffer<std::byte> read_whole(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool standard = path == "-";
+  const int fd = standard ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) fail_errno("io.open", path, "open", errno);
   struct Closer {
     int fd;
-    ~Closer() { static_cast<void>(close(fd)); }
+    ~Closer() {
+      if (fd != STDIN_FILENO) static_cast<void>(close(fd));
+    }
   } const closer{fd};
   struct stat status {};
   if (fstat(fd, &status) != 0) fail_errno("io.read", path, "read", errno);
-  if (!S_ISREG(status.st_mode)) {
-    fail("io.not-a-file", fmt::format("cannot read {}: not a regular file", escape(path)));
+  if (!standard && !S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) {
+    fail("io.not-a-file", fmt::format("cannot read {}: not a regular file or pipe", escape(path)));
   }
-  Buffer<std::byte> bytes(static_cast<std::size_t>(status.st_size));
-  std::size_t have = 0;
-  while (have < bytes.size()) {
+  constexpr std::size_t kStep = std::size_t{1} << 20;
+  Buffer<std::byte> bytes;
+  for (std::size_t have = 0;;) {
+    bytes.resize(std::max(have + kStep, static_cast<std::size_t>(status.st_size) + 1));
     const ssize_t count = ::read(fd, bytes.data() + have, bytes.size() - have);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail_errno("io.read", path, "read", errno);
-    if (count == 0) fail("io.changed", fmt::format("{} shrank while it was read", escape(path)));
     have += static_cast<std::size_t>(count);
+    if (count == 0) {
+      bytes.resize(have);
+      return bytes;
+    }
   }
-  return bytes;
 }
 
 }  // namespace
@@ -288,15 +295,16 @@ void TensorFile::parse_header(std::string_view header, std::uint64_t data_bytes)
 void TensorFile::check_checksums(std::string_view header, const std::byte* data) {
   const std::string blank = blanked(header);
   if (blank.empty() || field("checksum.header") != to_hex(checksum_text(blank))) {
-    reject("checksum", "the checksum of the header does not match");
+    reject("checksum", "checksum of the header does not match");
   }
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     Tensor& t = tensors_[i];
     t.bytes = {data + extents_[i].begin,
                static_cast<std::size_t>(extents_[i].end - extents_[i].begin)};
     if (field("checksum." + t.name) != to_hex(checksum(t.bytes))) {
-      reject("checksum", fmt::format("the checksum of array \"{}\" ({} bytes) does not match",
-                                     escape(t.name), t.bytes.size()));
+      reject("checksum",
+             fmt::format("checksum of section \"{}\" (offset {}, {} bytes) does not match",
+                         escape(t.name), t.bytes.data() - bytes_.data(), t.bytes.size()));
     }
   }
 }

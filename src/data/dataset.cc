@@ -110,6 +110,10 @@ Result<Dataset> Dataset::with_weights(std::vector<double> weights) const {
   });
 }
 
+Result<std::vector<std::string>> source_files(const std::string& source) {
+  return guard([&] { return expand_source(source); });
+}
+
 Result<Dataset> read_dataset(const std::string& source, const ReadOptions& options,
                              std::vector<Error>& warnings) {
   return guard([&] {

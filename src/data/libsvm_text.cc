@@ -95,7 +95,7 @@ class Feeder {
 
  private:
   void open_file() {
-    source_ = std::make_unique<ByteSource>(paths_[file_]);
+    source_ = std::make_unique<ByteSource>(paths_[file_], options_.stop);
     tail_.clear();
     offset_ = 0;
     ended_ = false;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <glob.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,20 +29,23 @@ std::vector<std::string> expand_source(const std::string& source) {
   return files;
 }
 
-ByteSource::ByteSource(const std::string& path)
-    : name_(path == "-" ? "<stdin>" : path),
-      fd_(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (fd_ < 0) fail_errno("io.open", path, "open", errno);
+ByteSource::ByteSource(const std::string& path, const std::atomic<bool>* stop)
+    : name_(path == "-" ? "<stdin>" : path), stop_(stop) {
   struct stat status {};
-  if (fstat(fd_, &status) != 0) fail_errno("io.read", name_, "read", errno);
+  const bool standard = path == "-";
+  // Looked at before it is opened: opening a socket fails, opening a pipe may wait for ever.
+  if ((standard ? fstat(STDIN_FILENO, &status) : stat(path.c_str(), &status)) != 0) {
+    fail_errno(standard ? "io.read" : "io.open", name_, standard ? "read" : "open", errno);
+  }
   regular_ = S_ISREG(status.st_mode);
-  const bool stream = S_ISFIFO(status.st_mode) || path == "-";
-  if (S_ISDIR(status.st_mode) || (!regular_ && !stream)) {
-    if (fd_ != STDIN_FILENO) static_cast<void>(close(fd_));
+  if (S_ISDIR(status.st_mode) || (!regular_ && !S_ISFIFO(status.st_mode) && !standard)) {
     fail("io.not-a-file",
          fmt::format("cannot read {}: {}", escape(path),
                      S_ISDIR(status.st_mode) ? "it is a folder" : "not a regular file or pipe"));
   }
+  fd_ = standard ? STDIN_FILENO
+                 : open(path.c_str(), O_RDONLY | O_CLOEXEC | (regular_ ? 0 : O_NONBLOCK));
+  if (fd_ < 0) fail_errno("io.open", path, "open", errno);
   if (regular_) {
     size_ = static_cast<std::uint64_t>(status.st_size);
     modified_[0] = status.st_mtim.tv_sec;
@@ -57,8 +61,9 @@ ByteSource::~ByteSource() {
 std::size_t ByteSource::read(std::span<char> into) {
   std::size_t have = 0;
   while (have < into.size()) {
+    if (!regular_) wait_for_bytes();
     const ssize_t count = ::read(fd_, into.data() + have, into.size() - have);
-    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count < 0) {
       const int reason = errno;
       fail("io.read", fmt::format("cannot read {}: {} (at byte {})", escape(name_),
@@ -73,6 +78,16 @@ std::size_t ByteSource::read(std::span<char> into) {
   }
   read_ += have;
   return have;
+}
+
+// A pipe may be silent for hours; whoever waits for it must still notice a signal.
+void ByteSource::wait_for_bytes() const {
+  pollfd request = {fd_, POLLIN, 0};
+  while (poll(&request, 1, 100) <= 0) {
+    if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) {
+      fail("run.interrupted", fmt::format("interrupted while reading {}", escape(name_)));
+    }
+  }
 }
 
 void ByteSource::check_unchanged() const {

@@ -1,6 +1,7 @@
 // Where bytes come from: a file, a pipe, or standard input, read front to back.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -14,7 +15,8 @@ std::vector<std::string> expand_source(const std::string& source);
 
 class ByteSource {
  public:
-  explicit ByteSource(const std::string& path);  // throws Failure (io.*)
+  // Throws Failure (io.*). `stop` is asked while a pipe has nothing to say (run.interrupted).
+  explicit ByteSource(const std::string& path, const std::atomic<bool>* stop = nullptr);
   ~ByteSource();
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
@@ -28,8 +30,10 @@ class ByteSource {
 
  private:
   void check_unchanged() const;
+  void wait_for_bytes() const;
 
   std::string name_;  // as messages show it
+  const std::atomic<bool>* stop_;
   int fd_ = -1;
   std::uint64_t size_ = 0;
   std::uint64_t read_ = 0;

@@ -206,19 +206,9 @@ SplitCounts deal_rows(const std::vector<std::string>& files, const SplitOptions&
   return counts;
 }
 
-// Whether both name one file, also one that does not exist yet.
-bool same_target(const std::string& a, const std::string& b) {
-  if (a == b || same_file(a, b)) return true;
-  if (a == "-" || b == "-") return false;
-  std::error_code bad_a, bad_b;
-  const auto path_a = std::filesystem::weakly_canonical(std::filesystem::absolute(a, bad_a), bad_a);
-  const auto path_b = std::filesystem::weakly_canonical(std::filesystem::absolute(b, bad_b), bad_b);
-  return !bad_a && !bad_b && path_a == path_b;
-}
-
 void check_files(const std::vector<std::string>& files, const std::string& train_path,
                  const std::string& test_path) {
-  if (same_target(train_path, test_path)) {
+  if (same_file(train_path, test_path)) {
     fail("usage.same-file", fmt::format("TRAIN and TEST are the same file: {}", escape(test_path)));
   }
   for (const std::string& file : files) {
@@ -227,7 +217,7 @@ void check_files(const std::vector<std::string>& files, const std::string& train
       fail("usage.value", "split reads DATA twice: give a file, not standard input");
     }
     for (const std::string& output : {train_path, test_path}) {
-      if (same_target(file, output)) {
+      if (same_file(file, output)) {
         fail("usage.same-file", fmt::format("{} is both input and output", escape(file)));
       }
     }

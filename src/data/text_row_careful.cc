@@ -21,6 +21,12 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
+// fast_float takes no leading '+'.
+std::string_view without_plus(std::string_view token) {
+  if (token.starts_with('+')) token.remove_prefix(1);
+  return token;
+}
+
 // What went wrong, thrown from anywhere below and caught once per row.
 struct Bad {
   const char* at;
@@ -89,12 +95,6 @@ bool names_nonfinite(std::string_view token) {
   return lower == "nan" || lower == "nan(" || lower == "inf" || lower == "infi";
 }
 
-// fast_float takes no leading '+'.
-std::string_view without_plus(std::string_view token) {
-  if (token.starts_with('+')) token.remove_prefix(1);
-  return token;
-}
-
 template <class Value>
 Value to_value(std::string_view token) {
   Value value{};
@@ -102,6 +102,37 @@ Value to_value(std::string_view token) {
   // Out of range is no failure here: the result is then 0 or infinite, and judged by the caller.
   static_cast<void>(fast_float::from_chars(token.data(), token.data() + token.size(), value));
   return value;
+}
+
+// A decimal as text * 10^exponent, text without zeros at either end; a zero is "" * 10^0.
+struct Digits {
+  std::string text;
+  std::int64_t exponent = 0;
+};
+
+Digits significant_digits(std::string_view decimal) {
+  Digits out;
+  const std::size_t e = std::min(decimal.find_first_of("eE"), decimal.size());
+  if (e < decimal.size()) {
+    const std::string_view power = without_plus(decimal.substr(e + 1));
+    const auto result = std::from_chars(power.data(), power.data() + power.size(), out.exponent);
+    constexpr std::int64_t kFar = 1'000'000'000;  // further than any number of digits reaches
+    if (result.ec != std::errc()) out.exponent = power.starts_with('-') ? -kFar : kFar;
+    out.exponent = std::clamp(out.exponent, -kFar, kFar);
+  }
+  bool fraction = false;
+  for (const char c : decimal.substr(0, e)) {
+    if (c == '.') fraction = true;
+    if (!is_digit(c)) continue;
+    out.exponent -= fraction;
+    if (c != '0' || !out.text.empty()) out.text += c;
+  }
+  while (out.text.ends_with('0')) {
+    out.text.pop_back();
+    ++out.exponent;
+  }
+  if (out.text.empty()) out.exponent = 0;
+  return out;
 }
 
 std::int64_t parse_label(std::string_view token) {
@@ -122,27 +153,28 @@ std::int64_t parse_label(std::string_view token) {
             ? "is this CSV? rows are `label index:value ...`"
             : "rows are `label index:value ...`; use --no-labels to predict rows without labels");
   }
-  // A whole number may be written 1.0 or 1e3: drop zeros after the point, else go through double.
-  std::string_view whole = without_plus(token);
-  const std::size_t point = whole.find('.');
-  if (point != std::string_view::npos && point > 0 && is_digit(whole[point - 1]) &&
-      whole.find_first_not_of('0', point + 1) == std::string_view::npos) {
-    whole = whole.substr(0, point);
-  }
-  std::int64_t label = 0;
-  const auto result = std::from_chars(whole.data(), whole.data() + whole.size(), label);
-  if (result.ec == std::errc() && result.ptr == whole.data() + whole.size()) return label;
-  const double value = to_value<double>(token);
-  if (std::abs(value) < 0x1p63 && value != std::floor(value)) {
+  // Exactly: +1, 1.0 and 10e-1 are 1, while 9007199254740993.5, which no double holds, is not
+  // whole.
+  const Digits digits = significant_digits(token);
+  if (digits.exponent < 0) {
     bad(token, "data.label.not-integer",
         fmt::format("label is not a whole number: {}", quoted(token)),
         "hinge classifies; labels are whole numbers");
   }
-  if (result.ec == std::errc::result_out_of_range || !(std::abs(value) < 0x1p63)) {
+  constexpr std::size_t kMostDigits = 19;  // of a 64-bit integer
+  std::int64_t label = 0;
+  bool fits = digits.text.size() + static_cast<std::size_t>(digits.exponent) <= kMostDigits;
+  if (fits) {
+    const std::string whole = (token[0] == '-' ? "-" : "") + digits.text +
+                              std::string(static_cast<std::size_t>(digits.exponent), '0');
+    fits = digits.text.empty() ||
+           std::from_chars(whole.data(), whole.data() + whole.size(), label).ec == std::errc();
+  }
+  if (!fits) {
     bad(token, "data.label.range", fmt::format("label does not fit 64 bits: {}", quoted(token)),
         "number your classes from 0");
   }
-  return static_cast<std::int64_t>(value);
+  return label;
 }
 
 std::uint32_t parse_index(std::string_view token, const RowRules& rules) {
@@ -203,27 +235,53 @@ Value parse_number(std::string_view token, bool& underflow) {
   return value;
 }
 
+// The character that begins at text[0] (a byte above 0x7f) in UTF-8: how many bytes, which code
+// point. Length 0 if it is none.
+struct CodePoint {
+  std::size_t length = 0;
+  std::uint32_t value = 0;
+};
+
+CodePoint decode(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : byte(0) >= 0xc2 ? 2 : 0;
+  if (length == 0 || byte(0) > 0xf4 || text.size() < length) return {};
+  std::uint32_t value = byte(0) & (0xffU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80U) return {};
+    value = value << 6U | (byte(i) & 0x3fU);
+  }
+  return {length, value};
+}
+
+std::string_view character_name(std::uint32_t code_point) {
+  if (code_point == 0xa0) return "no-break space ";
+  if (code_point == 0x2212) return "minus sign ";
+  if (code_point == 0xfeff) return "byte order mark ";
+  if (code_point >= 0xff01 && code_point <= 0xff5e) return "full-width character ";
+  return "character ";
+}
+
 // Bytes that no rule of the grammar knows, before any other complaint about the row.
 void check_bytes(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
     if ((byte >= 0x20 && byte < 0x7f) || byte == '\t') continue;
-    if (byte == '\r') {
-      bad(text.substr(i, 1), "data.line.cr-only", "carriage return inside a line",
-          "if the file ends its lines with CR alone, convert it: tr '\\r' '\\n' < old > new");
+    const CodePoint found = byte > 0x7f ? decode(text.substr(i)) : CodePoint{};
+    if (found.length == 0) {
+      bad(text.substr(i, 1), "data.byte", fmt::format("unexpected byte \\x{:02x} in a row", byte));
     }
-    const std::string_view rest = text.substr(i);
-    const auto named = [&](std::string_view bytes, std::string_view name) {
-      if (rest.starts_with(bytes)) {
-        bad(rest.substr(0, bytes.size()), "data.byte", fmt::format("unexpected {} in a row", name));
-      }
-    };
-    named("\xc2\xa0", "no-break space (U+00A0)");
-    named("\xe2\x88\x92", "minus sign (U+2212)");
-    named("\xef\xbb\xbf", "byte order mark (U+FEFF)");
-    named("\xef\xbc", "full-width character (U+FF00..U+FF3F)");
-    bad(rest.substr(0, 1), "data.byte", fmt::format("unexpected byte \\x{:02x} in a row", byte));
+    bad(text.substr(i, found.length), "data.byte",
+        fmt::format("unexpected {}(U+{:04X}) in a row", character_name(found.value), found.value));
   }
+}
+
+// Also in comments: a file of the old Mac kind that begins with one has nothing but comments.
+void check_line_ends(std::string_view line) {
+  const std::size_t cr = line.find('\r');
+  if (cr == std::string_view::npos) return;
+  bad(line.substr(cr, 1), "data.line.cr-only", "carriage return inside a line",
+      "if the file ends its lines with CR alone, convert it: tr '\\r' '\\n' < old > new");
 }
 
 struct Feature {
@@ -340,10 +398,11 @@ void parse_careful(const char* line, const char* end, bool unterminated, const R
                    RowBatch<Value>& batch) {
   std::string_view text(line, static_cast<std::size_t>(end - line));
   if (text.ends_with('\r')) text.remove_suffix(1);
-  text = text.substr(0, text.find('#'));
-  if (std::ranges::all_of(text, is_blank)) return;
   const auto column = [&](const char* at) { return static_cast<std::uint64_t>(at - line) + 1; };
   try {
+    check_line_ends(text);
+    text = text.substr(0, text.find('#'));
+    if (std::ranges::all_of(text, is_blank)) return;
     check_bytes(text);
     RowReader<Value> row(text, unterminated, rules);
     row.read();

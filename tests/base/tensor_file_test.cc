@@ -280,7 +280,11 @@ TEST_F(TensorFile, HostileLayout) {
   EXPECT_EQ(moved("[0,16]", "[8,16]"), "model.header");   // an overlap
   EXPECT_EQ(moved("[0,16]", "[0,8]"), "model.header");
   EXPECT_EQ(moved("[8,24]", "[0,8]"), "model.header");    // the other order
+  EXPECT_EQ(moved("[8,16]", "[16,24]"), "model.header");  // only the begin is wrong
+  EXPECT_EQ(moved("[0,16]", "[20,24]"), "model.header");
+  EXPECT_EQ(moved("[0,16]", "[8,24]"), "model.header");
   EXPECT_EQ(moved("[16,0]", "[16,24]"), "model.header");  // end before begin
+  EXPECT_EQ(moved("[24,16]", "[16,24]"), "model.header");
   EXPECT_EQ(moved("[0,15]", "[15,23]"), "model.header");  // not what the shape says
   EXPECT_EQ(moved("[0,17]", "[17,25]"), "model.header");
   EXPECT_EQ(moved("[0]", "[16,24]"), "model.header");

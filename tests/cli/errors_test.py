@@ -348,8 +348,8 @@ BAD_OPTIONS = [  # name, arguments after `train d.svm m`, id, what the message s
     ("O3 solver number", "-s 99", "usage.value", "auto, dual"),
     ("O3 did you mean", "--solver duel", "usage.value", "did you mean"),
     *((f"LIBLINEAR -s {n}", f"-s {n}", "usage.value", loss) for n, loss in (
-        (0, "logistic regression"), (1, "L2-loss SVM"), (2, "L2-loss SVM"), (4, "Crammer and Singer"),
-        (5, "L1-regularised L2-loss"), (6, "L1-regularised logistic"), (7, "logistic regression (dual)"),
+        (0, "logistic"), (1, "squared hinge"), (2, "squared hinge"), (4, "Crammer and Singer"),
+        (5, "squared hinge"), (6, "logistic"), (7, "logistic"),
         (11, "regression"), (12, "regression"), (13, "regression"), (21, "one-class"))),
     ("O4 unknown option", "--frobnicate", "usage.option", "--frobnicate"),
     ("O4 unknown letter", "-z", "usage.option", "-z"),
