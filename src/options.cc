@@ -99,10 +99,10 @@ std::size_t one_of(const OptionInfo& info, std::string_view text,
 std::string_view liblinear_loss(std::string_view number) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
       {"0", "L2-regularised logistic regression (primal)"},
-      {"1", "L2-loss SVM (dual)"},
-      {"2", "L2-loss SVM (primal)"},
+      {"1", "the squared hinge loss (dual)"},
+      {"2", "the squared hinge loss (primal)"},
       {"4", "multi-class SVM by Crammer and Singer"},
-      {"5", "L1-regularised L2-loss SVM"},
+      {"5", "the squared hinge loss, L1-regularised"},
       {"6", "L1-regularised logistic regression"},
       {"7", "L2-regularised logistic regression (dual)"},
       {"11", "support vector regression"},

@@ -87,9 +87,9 @@ __attribute__((target("avx2"))) double dot_avx2(SparseRow<Value> row, const doub
     high = _mm256_add_pd(
         high, _mm256_mul_pd(widen4(row.values + k + 4), gather4(base, row.columns + k + 4)));
   }
-  alignas(32) double lanes[8];
-  _mm256_store_pd(lanes, low);
-  _mm256_store_pd(lanes + 4, high);
+  double lanes[8];
+  _mm256_storeu_pd(lanes, low);
+  _mm256_storeu_pd(lanes + 4, high);
   add_tail(row, k, w, lanes);
   return sum_lanes(lanes);
 }
@@ -119,8 +119,8 @@ HINGE_AVX512 double dot_avx512(SparseRow<Value> row, const double* w) {
     // Lanes outside the mask keep their value: adding even a zero could change the sign of one.
     sum = _mm512_mask_add_pd(sum, mask, sum, _mm512_mul_pd(widen8(row.values + k, mask), gathered));
   }
-  alignas(64) double lanes[8];
-  _mm512_store_pd(lanes, sum);
+  double lanes[8];
+  _mm512_storeu_pd(lanes, sum);
   return sum_lanes(lanes);
 }
 
