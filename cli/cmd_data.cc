@@ -34,7 +34,7 @@ std::string as_text(const Json& object, const std::string& indent = "") {
       out += fmt::format("{}{}\n{}", indent, name, as_text(value, indent + "  "));
     } else {
       out += fmt::format("{}{:<{}} {}\n", indent, name, 18 - indent.size(),
-                         value.is_string() ? value.get<std::string>() : value.dump());
+                         value.is_string() ? escape(value.get<std::string>()) : value.dump());
     }
   }
   return out;

@@ -230,7 +230,9 @@ Result<void> set_option(TrainOptions& options, std::string_view name, std::strin
     if (row == kRows.end()) {
       fail("usage.option", fmt::format("there is no option --{}", escape(name)));
     }
-    row->set(options, row->info, text);
+    TrainOptions changed = options;
+    row->set(changed, row->info, text);
+    options = std::move(changed);
   });
 }
 

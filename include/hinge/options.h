@@ -45,7 +45,8 @@ struct OptionInfo {
 };
 std::span<const OptionInfo> train_option_table();
 
-// Sets one option from text (a switch takes ""). Fails with usage.value or usage.option.
+// Sets one option from text (a switch takes ""). Fails with usage.value or usage.option
+// and then leaves the options as they were.
 Result<void> set_option(TrainOptions& options, std::string_view name, std::string_view text);
 
 // Whether the options make sense together. train() calls it too.

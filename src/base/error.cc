@@ -263,7 +263,7 @@ Error out_of_memory_error() {
 Error internal_error(std::string_view what) {
   Error error;
   error.id = "run.internal";
-  error.message = fmt::format("internal error: {}", what);
+  error.message = fmt::format("internal error: {}", escape(what));
   error.help = "this is a bug in hinge: please report it with the command and the version";
   return error;
 }
