@@ -1,6 +1,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -12,19 +14,16 @@ namespace {
 
 constexpr std::uint64_t kFoldStream = 0x666f6c64;
 
-// The part of every row: the rows of a class are shuffled and dealt out in turn.
+// The part of every row: rows are shuffled, brought together by class, and dealt out in turn.
 std::vector<int> deal(const Dataset& data, int folds, std::uint64_t seed) {
+  std::vector<std::uint64_t> rows(data.rows());
+  std::iota(rows.begin(), rows.end(), std::uint64_t{0});
+  Random random(seed, kFoldStream);
+  random.shuffle(std::span(rows));
+  std::ranges::stable_sort(rows, {}, [&](std::uint64_t i) { return data.labels()[i]; });
   std::vector<int> part(data.rows());
   int next = 0;
-  for (std::size_t c = 0; c < data.classes().size(); ++c) {
-    std::vector<std::uint64_t> rows;
-    for (std::uint64_t i = 0; i < data.rows(); ++i) {
-      if (data.labels()[i] == data.classes()[c].label) rows.push_back(i);
-    }
-    Random random(seed, kFoldStream, c);
-    random.shuffle(std::span(rows));
-    for (const std::uint64_t i : rows) part[i] = next++ % folds;
-  }
+  for (const std::uint64_t i : rows) part[i] = std::exchange(next, (next + 1) % folds);
   return part;
 }
 

@@ -59,11 +59,16 @@ void check_data(const Dataset& data, std::vector<Error>& warnings) {
   if (data.nonzeros() == 0) {
     warnings.push_back(warning("data.all-zero", "no row has a feature that is not zero"));
   }
-  for (const LabelCount& c : data.classes()) {
-    if (c.rows < kRareRows && c.rows * 1000 < data.rows()) {
-      warnings.push_back(warning("data.rare-class", fmt::format("class {} has {} of {} rows",
-                                                                c.label, c.rows, data.rows())));
-    }
+  const auto rare = [&](const LabelCount& c) {
+    return c.rows < kRareRows && c.rows * 1000 < data.rows();
+  };
+  const auto first = std::ranges::find_if(data.classes(), rare);
+  if (first != data.classes().end()) {
+    warnings.push_back(
+        warning("data.rare-class",
+                fmt::format("few rows in {} of the classes (first: class {} has {} of {} rows)",
+                            std::ranges::count_if(data.classes(), rare), first->label, first->rows,
+                            data.rows())));
   }
 }
 
@@ -126,16 +131,21 @@ std::vector<ClassWeight> class_weights(const Dataset& data, const TrainOptions& 
   return factors;
 }
 
+// Every class needs a row that counts.
 void check_costs(const Dataset& data, std::span<const double> costs) {
   if (costs.empty()) return;
-  for (const LabelCount& c : data.classes()) {
-    double sum = 0;
-    for (std::size_t i = 0; i < costs.size(); ++i)
-      sum += data.labels()[i] == c.label ? costs[i] : 0;
-    if (!(sum > 0)) {
-      fail("data.weights.zero", fmt::format("all rows of class {} have weight 0", c.label));
+  const std::vector<LabelCount>& classes = data.classes();
+  std::vector<double> sums(classes.size());
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const auto found = std::ranges::lower_bound(classes, data.labels()[i], {}, &LabelCount::label);
+    sums[static_cast<std::size_t>(found - classes.begin())] += costs[i];
+  }
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    if (!(sums[k] > 0)) {
+      fail("data.weights.zero",
+           fmt::format("all rows of class {} have weight 0", classes[k].label));
     }
-    if (!std::isfinite(sum)) fail("data.weight", "the sum of the row weights overflows");
+    if (!std::isfinite(sums[k])) fail("data.weight", "the sum of the row weights overflows");
   }
 }
 

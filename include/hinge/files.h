@@ -32,6 +32,7 @@ class OutputFile {
 
  private:
   Result<void> flush();
+  Result<void> send(std::string_view bytes);
   void abandon() noexcept;
 
   std::string path_;       // as the user named it

@@ -115,25 +115,33 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
 }
 
 Result<void> OutputFile::write(std::string_view bytes) {
-  buffer_.append(bytes);
-  return buffer_.size() < kBufferBytes ? Result<void>() : flush();
+  if (buffer_.size() + bytes.size() < kBufferBytes) {
+    buffer_.append(bytes);
+    return {};
+  }
+  if (Result<void> flushed = flush(); !flushed.ok()) return flushed;
+  return send(bytes);
 }
 
 Result<void> OutputFile::flush() {
+  Result<void> sent = send(buffer_);
+  buffer_.clear();
+  return sent;
+}
+
+Result<void> OutputFile::send(std::string_view bytes) {
   return guard([&] {
-    std::string_view left = buffer_;
-    while (!left.empty()) {
-      const ssize_t count = ::write(fd_, left.data(), left.size());
+    while (!bytes.empty()) {
+      const ssize_t count = ::write(fd_, bytes.data(), bytes.size());
       if (count < 0 && errno == EINTR) continue;
       if (count <= 0) {
         const int reason = count < 0 ? errno : ENOSPC;
         fail("io.write", fmt::format("cannot write {}: {} (wrote {} of {} bytes)", escape(path_),
-                                     errno_text(reason), written_, written_ + left.size()));
+                                     errno_text(reason), written_, written_ + bytes.size()));
       }
       written_ += static_cast<std::uint64_t>(count);
-      left.remove_prefix(static_cast<std::size_t>(count));
+      bytes.remove_prefix(static_cast<std::size_t>(count));
     }
-    buffer_.clear();
   });
 }
 

@@ -28,7 +28,7 @@ std::vector<double> expand(const Problem& problem, const Witness& witness) {
   std::vector<double> alpha(rows);
   std::size_t next = 0;
   for (std::size_t i = 0; i < 4 * witness.states.size(); ++i) {
-    const unsigned state = (witness.states[i / 4] >> 2 * (i % 4)) & 3U;
+    const unsigned state = unsigned{witness.states[i / 4]} >> 2 * (i % 4) & 3U;
     if (state > kFree || (i >= rows && state != kZero)) {
       fail("model.content", fmt::format("the witness of row {} makes no sense", i));
     }
