@@ -24,6 +24,8 @@ void add_split(CLI::App& app, Action& action);
 void add_info(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 
+void to_stderr(const std::string& line);  // with a newline; never fails
+
 void set_help_format(CLI::App& app);  // before commands are added; they inherit it
 
 // Prints errors and warnings on stderr in the form asked for, and counts them.

@@ -55,6 +55,7 @@ int Predict::run() {
   if (!rows.ok()) return reporter.fail(rows.error(), "nothing predicted");
   Result<Predictions> predictions = predict(*model, *rows, threads);
   if (!predictions.ok()) return reporter.fail(predictions.error());
+  if (stop_flag().load()) return signal_exit_code();  // nothing is written
   if (Result<void> r = out->write(format(*model, *predictions)); !r.ok()) {
     return reporter.fail(r.error());
   }

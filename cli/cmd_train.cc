@@ -105,14 +105,14 @@ Json Train::to_json(const Dataset& rows, const TrainReport& report) const {
           {"problems", problems}};
 }
 
+// The model first: it must not be lost to a trace that cannot be written.
 Result<void> Train::save(const TrainReport& report) {
-  if (!trace_path.empty()) {
-    Result<OutputFile> out = OutputFile::create(trace_path);
-    if (!out.ok()) return out.error();
-    if (Result<void> r = out->write(trace); !r.ok()) return r;
-    if (Result<void> r = out->commit(); !r.ok()) return r;
-  }
-  return save_model(report.model, model_path);
+  if (Result<void> r = save_model(report.model, model_path); !r.ok() || trace_path.empty())
+    return r;
+  Result<OutputFile> out = OutputFile::create(trace_path);
+  if (!out.ok()) return out.error();
+  if (Result<void> r = out->write(trace); !r.ok()) return r;
+  return out->commit();
 }
 
 // As LIBLINEAR's -v: estimates how well a model would predict, and writes none.
@@ -133,10 +133,19 @@ int Train::run_folds() {
 int Train::run() {
   if (folds != 0) return run_folds();
   const auto start = std::chrono::steady_clock::now();
-  if (model_path.empty()) model_path = default_model_path(data.source);
+  if (model_path.empty()) {
+    const Result<std::vector<std::string>> files = source_files(data.source);
+    if (!files.ok()) return reporter.fail(files.error(), "no model written");
+    if (files->front() != data.source)
+      usage("give MODEL: a pattern has no name to derive one from");
+    model_path = default_model_path(data.source);
+  }
   const std::string outcome = fmt::format(
       "no model written{}",
       access(model_path.c_str(), F_OK) == 0 ? "; " + escape(model_path) + " unchanged" : "");
+  if (json && (model_path == "-" || trace_path == "-")) {
+    usage("--json needs standard output for itself: give MODEL and --trace other names");
+  }
   const Result<void> checked =
       check_outputs({model_path, trace_path}, {data.source, data.read.weights_file});
   if (!checked.ok()) return reporter.fail(checked.error(), outcome);
@@ -158,6 +167,13 @@ int Train::run() {
   }();
   if (!report.ok()) return reporter.fail(report.error(), outcome);
   reporter.warn(report->warnings);
+
+  if (report->status == StopReason::interrupted && report->iterations == 0) {
+    Error error;
+    error.id = "run.interrupted";
+    error.message = "interrupted before there was a model";
+    return reporter.fail(error, outcome);
+  }
 
   const auto save_start = std::chrono::steady_clock::now();
   if (Result<void> saved = save(*report); !saved.ok()) return reporter.fail(saved.error(), outcome);

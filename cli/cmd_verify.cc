@@ -51,7 +51,11 @@ int Verify::run() {
   object["stored"] = as_json(report->stored);
   object["agrees"] = report->agrees;
   std::string text = line("recomputed", report->recomputed) + line("stored", report->stored);
-  text += report->agrees ? "the certificate agrees with the data\n" : "";
+  const bool witness = report->recomputed.bound == "witness";
+  if (report->agrees) {
+    text += witness ? "the certificate agrees with the data\n"
+                    : "the primal agrees with the data; the model carries no proof of its bound\n";
+  }
   const Result<void> printed = print(json ? object.dump() + "\n" : text);
   if (!printed.ok()) return reporter.fail(printed.error());
   if (stop_flag().load()) return signal_exit_code();

@@ -25,11 +25,12 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-void to_stderr(const std::string& line) {
-  fmt::print(stderr, "{}\n", line);
-}
-
 }  // namespace
+
+void to_stderr(const std::string& line) {
+  // Where messages cannot be written there is nobody to tell.
+  static_cast<void>(std::fputs((line + "\n").c_str(), stderr));
+}
 
 void install_signal_handlers() {
   struct sigaction action {};
@@ -186,7 +187,7 @@ ProgressLine::ProgressLine(bool enabled)
     : enabled_(enabled && isatty(STDERR_FILENO) == 1), started_(now()) {}
 
 ProgressLine::~ProgressLine() {
-  if (visible_) fmt::print(stderr, "\r\x1b[K");
+  if (visible_) static_cast<void>(std::fputs("\r\x1b[K", stderr));
 }
 
 void ProgressLine::show(const std::string& text) {
@@ -195,7 +196,7 @@ void ProgressLine::show(const std::string& text) {
   if (time - started_ < 2 || time - shown_ < 0.2) return;
   shown_ = time;
   visible_ = true;
-  fmt::print(stderr, "\r\x1b[K{}", text);
+  static_cast<void>(std::fputs(("\r\x1b[K" + text).c_str(), stderr));
   static_cast<void>(std::fflush(stderr));
 }
 

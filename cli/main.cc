@@ -66,10 +66,10 @@ int report_usage(const CLI::App& app, const std::vector<std::string>& arguments,
                  const Error& error) {
   const std::string name = command_name(app);
   if (wants_json(arguments)) {
-    fmt::print(stderr, "{}\n", to_json(error));
+    to_stderr(to_json(error));
     return exit_code(error);
   }
-  fmt::print(stderr, "{}: error: {} [{}]\ntry: {} --help\n", name, error.message, error.id, name);
+  to_stderr(fmt::format("{}: error: {} [{}]\ntry: {} --help", name, error.message, error.id, name));
   return exit_code(error);
 }
 
@@ -118,12 +118,13 @@ int main(int argc, char** argv) {
   try {
     return hinge::cli::run(argc, argv);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "hinge: error: memory ran out [memory.alloc]\n");
+    hinge::cli::to_stderr("hinge: error: memory ran out [memory.alloc]");
     return 81;
   } catch (const std::exception& problem) {
-    fmt::print(stderr, "hinge: error: internal error: {} [run.internal]\n", problem.what());
-    fmt::print(stderr, "hinge: help: this is a bug in hinge {}: please report it\n",
-               hinge::version());
+    hinge::cli::to_stderr(
+        fmt::format("hinge: error: internal error: {} [run.internal]\n"
+                    "hinge: help: this is a bug in hinge {}: please report it",
+                    hinge::escape(problem.what()), hinge::version()));
     return 70;
   }
 }

@@ -17,6 +17,7 @@ namespace hinge {
 namespace {
 
 constexpr int kMaxThreads = 4096;
+constexpr double kMaxBias = 1e150;  // its square must be finite
 constexpr double kMaxCost = 1e300;  // beyond it the objective overflows
 
 [[noreturn]] void bad_value(const OptionInfo& info, std::string_view text) {
@@ -125,6 +126,7 @@ void set_solver(TrainOptions& o, const OptionInfo& info, std::string_view text) 
 void set_bias(TrainOptions& o, const OptionInfo& info, std::string_view text) {
   o.bias =
       text == "none" ? 0.0 : std::max(0.0, number(info, text));  // negative = none, as LIBLINEAR
+  if (o.bias > kMaxBias) bad_value(info, text);
 }
 
 void set_class_weight(TrainOptions& o, const OptionInfo& info, std::string_view text) {
@@ -174,7 +176,7 @@ constexpr auto kRows = std::to_array<Row>({
     {{"solver", "s", "NAME", "one of auto, dual", "auto",
       "auto picks by the shape of the data; LIBLINEAR's -s 3 means auto"},
      set_solver},
-    {{"bias", "B", "S", "none or a finite number", "none",
+    {{"bias", "B", "S", "none or a number up to 1e150", "none",
       "append the constant feature S to every row, regularised; negative = none"},
      set_bias},
     {{"class-weight", "", "L=W", "balanced, or LABEL=FACTOR with a factor > 0", "",
@@ -244,7 +246,7 @@ Result<void> validate(const TrainOptions& o) {
     check(o.cost > 0 && o.cost <= kMaxCost, "cost: expected a finite number > 0");
     check(o.lambda >= 0 && o.lambda <= kMaxCost, "lambda: expected a finite number > 0");
     check(o.gap > 0 && o.gap <= 1, "gap: expected a number in (0, 1]");
-    check(std::isfinite(o.bias), "bias: expected a finite number");
+    check(std::abs(o.bias) <= kMaxBias, "bias: expected a number up to 1e150");
     check(o.threads >= 0 && o.threads <= kMaxThreads, "threads: expected 0 to 4096");
     check(o.time_limit >= 0, "time_limit: expected seconds >= 0");
     for (const ClassWeight& w : o.class_weights) {

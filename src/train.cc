@@ -87,7 +87,7 @@ void check_scale(const Dataset& data, Pool& pool, std::vector<Error>& warnings) 
       const std::size_t end = std::min(values.size(), (block + 1) * kBlock);
       for (std::size_t k = block * kBlock; k < end; ++k) {
         const Value size = std::abs(values[k]);
-        range.low = std::min(range.low, size);
+        if (size > 0) range.low = std::min(range.low, size);
         range.high = std::max(range.high, size);
       }
       ranges[block] = range;
@@ -212,6 +212,10 @@ class Trainer {
     const double total = costs_.empty() ? static_cast<double>(data_.rows())
                                         : std::accumulate(costs_.begin(), costs_.end(), 0.0);
     origin.cost = options_.lambda > 0 ? 1 / (options_.lambda * total) : options_.cost;
+    if (!(origin.cost > 0) || !std::isfinite(origin.cost)) {
+      fail("usage.value", "lambda and the weights give a cost that is not a finite number > 0");
+    }
+    initial_primal_ = origin.cost * total;
     report_.lambda = 1 / (origin.cost * total);
     origin.gap = options_.gap;
     origin.bias_feature = std::max(0.0, options_.bias);
@@ -223,9 +227,20 @@ class Trainer {
     origin.fingerprint = fingerprint(data_, pool_);
   }
 
+  // Once a run is interrupted, classes not yet begun are not begun: w = 0 with its certificate.
+  bool skip(BinaryProblem& out) {
+    if (control_.stop == nullptr || !control_.stop->load(std::memory_order_relaxed)) return false;
+    out.certificate = {.primal = initial_primal_, .dual = 0, .relative_gap = 1, .bound = "witness"};
+    if (options_.witness) out.witness.states.assign((data_.rows() + 3) / 4, 0);
+    const std::lock_guard lock(mutex_);
+    interrupted_ = true;
+    return true;
+  }
+
   void solve(std::size_t k, Pool& pool) {
     Model& model = report_.model;
     BinaryProblem& out = model.problems[k];
+    if (skip(out)) return;
     const std::vector<std::int8_t> y = signs(data_, out.label);
     const Problem problem = {.data = &data_,
                              .y = y,
@@ -322,6 +337,7 @@ class Trainer {
   std::function<void(const Progress&)> observer_;
   std::mutex mutex_;  // guards what follows while problems run side by side
   TrainReport report_;
+  double initial_primal_ = 0;  // P(0)
   bool interrupted_ = false;
   bool stalled_ = false;
 };

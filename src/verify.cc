@@ -31,6 +31,9 @@ void check_data(const Model& model, const Dataset& data, Pool& pool) {
   if (data.rows() != origin.rows) {
     differs(fmt::format("{} rows instead of {}", data.rows(), origin.rows));
   }
+  if (data.features() != model.features) {
+    differs(fmt::format("{} features instead of {}", data.features(), model.features));
+  }
   if (data.weights().empty() == origin.row_weights) {
     differs(origin.row_weights ? "the model was trained with row weights"
                                : "the model was trained without row weights");
@@ -51,6 +54,9 @@ std::vector<double> point(const Model& model, std::size_t k) {
 
 Result<VerifyReport> verify(const Model& model, const Dataset& data, const VerifyOptions& options) {
   return guard([&] {
+    if (!(options.gap > 0 && options.gap <= 1)) {
+      fail("usage.value", "gap: expected a number in (0, 1]");
+    }
     Pool pool(options.threads);
     check_data(model, data, pool);
     const std::vector<double> costs = row_costs(data, model.origin.class_weights);
@@ -81,8 +87,16 @@ Result<VerifyReport> verify(const Model& model, const Dataset& data, const Verif
       Certificate& certificate = again.problems[k].certificate;
       certificate = certify(problem, point(model, k), alpha, pool);
       if (!alpha.empty() && stored.witness.empty()) certificate.bound = "proved";
-      agrees = agrees && close(certificate.primal, stored.certificate.primal) &&
-               (stored.witness.empty() || close(certificate.dual, stored.certificate.dual));
+      Certificate claimed = stored.certificate;
+      set_gap(claimed);
+      agrees =
+          agrees && std::abs(claimed.relative_gap - stored.certificate.relative_gap) <= kAgreement;
+      // Without its witness a stored bound can only be refuted, by the primal value it must not
+      // exceed.
+      agrees =
+          agrees && close(certificate.primal, stored.certificate.primal) &&
+          (stored.witness.empty() ? stored.certificate.dual <= certificate.primal * (1 + kAgreement)
+                                  : close(certificate.dual, stored.certificate.dual));
     }
     VerifyReport report;
     report.recomputed = again.certificate();

@@ -143,6 +143,36 @@ TEST(Train, AnInterruptGivesTheBestModelSoFar) {
   EXPECT_TRUE(verify(report.model, data).value().agrees);
 }
 
+TEST(Train, ClassesNotBegunWhenInterruptedCarryATrueCertificate) {
+  const Dataset data = testing::random_dataset({.rows = 200, .classes = 5});
+  const std::atomic<bool> stop{true};
+  TrainControl control;
+  control.stop = &stop;
+  const TrainReport report = train(data, {.cost = 3}, control).value();
+  EXPECT_EQ(report.status, StopReason::interrupted);
+  EXPECT_EQ(report.model.problems[4].certificate.primal, 3.0 * 200);
+  EXPECT_TRUE(verify(report.model, data).value().agrees);
+}
+
+// Scores that overflow are an error, not a ranking.
+TEST(Train, ScoresThatAreNotFiniteAreRefused) {
+  const Dataset data =
+      testing::dataset_from_text("1 1:1e150 2:1e150\n-1 1:1\n", {.precision = Precision::f64});
+  Model model = train(testing::dataset_from_text("1 1:1\n-1 2:1\n")).value().model;
+  model.weights = {1e300, -1e300};
+  EXPECT_EQ(predict(model, data).error().id, "solver.nonfinite");
+}
+
+// Numbers so far apart that no step changes anything: the run ends and says so.
+TEST(Train, EndsWhereNothingMoves) {
+  const Dataset data = testing::dataset_from_text(
+      "1 1:1e100 2:1e-100\n-1 1:1e100 2:-1e-100\n1 1:-1e100 2:1e-100\n-1 1:-1e100 2:-1e-100\n",
+      {.precision = Precision::f64});
+  const TrainReport report = train(data, {.time_limit = 60}).value();
+  EXPECT_NE(report.status, StopReason::converged);
+  EXPECT_TRUE(verify(report.model, data).value().agrees);
+}
+
 TEST(Train, CrossValidationPredictsRowsNotTrainedOn) {
   // Labels drawn without looking at the rows cannot be predicted; trained rows can be memorised.
   const Dataset noise =
@@ -179,6 +209,9 @@ TEST(Verify, AgreesWithEveryModelAndNoticesEveryChange) {
       other.problems[0].bias += 1e-3;
       EXPECT_FALSE(verify(other, data).value().agrees);
       other = model;
+      other.problems[0].certificate.relative_gap /= 2;
+      EXPECT_FALSE(verify(other, data).value().agrees);
+      other = model;
       other.problems[0].certificate.dual *= 1.001;
       EXPECT_FALSE(verify(other, data).value().agrees);
       other = model;
@@ -198,6 +231,24 @@ TEST(Verify, RefusesOtherData) {
   }
   const Dataset weighted = data.with_weights(std::vector<double>(100, 1.0)).value();
   EXPECT_EQ(verify(model, weighted).error().id, "verify.data");
+}
+
+// A model of fewer features that claims the fingerprint of the data must not be indexed beyond its
+// end.
+TEST(Verify, RefusesAForgedNumberOfFeatures) {
+  const Dataset data = testing::random_dataset({.rows = 50, .features = 20});
+  Model model = train(data).value().model;
+  model.features = 3;
+  model.weights.resize(3);
+  EXPECT_EQ(verify(model, data).error().id, "verify.data");
+}
+
+TEST(Verify, ABoundAboveThePrimalIsRefuted) {
+  const Dataset data = testing::random_dataset({.rows = 50});
+  Model model = train(data, {.witness = false}).value().model;
+  EXPECT_TRUE(verify(model, data).value().agrees);
+  model.problems[0].certificate.dual = 2 * model.problems[0].certificate.primal;
+  EXPECT_FALSE(verify(model, data).value().agrees);
 }
 
 TEST(Verify, FindsABoundWhereThereIsNone) {

@@ -97,8 +97,8 @@ struct ReadOptions {
 // Reads libsvm/svmlight text: `label index:value index:value ... # comment`, one row a line.
 // `source` is a file, "-" for standard input, or a pattern ("part-*.svm"): several files are one
 // data set in name order. Numbers are correctly rounded, the locale does not matter. Memory stays
-// below 1.6 times the result. What was odd but usable is appended to `warnings`, one entry a kind
-// with its first place.
+// below 1.6 times the result plus a few MB and the longest lines. What was odd but usable is
+// appended to `warnings`, one entry a kind with its first place.
 Result<Dataset> read_dataset(const std::string& source, const ReadOptions& options,
                              std::vector<Error>& warnings);
 

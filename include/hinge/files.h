@@ -19,7 +19,7 @@ class OutputFile {
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&& other) noexcept;
 
-  // Fails with io.create, io.permission or io.not-a-file.
+  // Fails with io.create or io.permission.
   static Result<OutputFile> create(const std::string& path);
 
   // Appends; buffered. Fails with io.write; after a failure only destruction makes sense.

@@ -22,10 +22,11 @@ struct Metrics {
   double f1 = 0;
   double auc = 0;
   double average_precision = 0;
-  std::uint64_t rejected = 0;                         // rows given no class; they count as errors
-  std::uint64_t unseen_labels = 0;                    // rows whose label the model does not know
-  std::vector<std::int64_t> labels;                   // of the model and the data, ascending
-  std::vector<std::vector<std::uint64_t>> confusion;  // [true label][predicted label]
+  std::uint64_t rejected = 0;        // rows given no class; they count as errors
+  std::uint64_t unseen_labels = 0;   // rows whose label the model does not know
+  std::vector<std::int64_t> labels;  // of the model and the data, ascending
+  std::vector<std::vector<std::uint64_t>>
+      confusion;  // [true label][predicted]; empty beyond 2,000 labels
 };
 
 // `predictions` are of these rows by this model. Needs rows with labels.

@@ -1,5 +1,5 @@
 // What training can be asked for. One table declares every option: its names, range, default and
-// help. The command line, the docs and every language binding are made from it.
+// help. The command line is made from it; a test holds the docs to it.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,9 @@ struct VerifyOptions {
 struct VerifyReport {
   Certificate recomputed;  // over all problems, as Model::certificate()
   Certificate stored;
-  bool agrees = false;  // primal and bound equal the stored ones to 1e-9 relative
+  // Primal and bound equal the stored ones to 1e-9 relative. Without a witness only the primal is
+  // compared: the stored bound is then not confirmed.
+  bool agrees = false;
 };
 
 // Read `data` with the precision and index base of the model (origin.precision, index_base). Fails

@@ -11,7 +11,7 @@
 namespace hinge {
 namespace {
 
-constexpr int kUsage = 64, kData = 65, kNoInput = 66, kUnavailable = 69, kInternal = 70, kOs = 71,
+constexpr int kUsage = 64, kData = 65, kNoInput = 66, kUnavailable = 69, kInternal = 70,
               kCantCreate = 73, kIo = 74, kPermission = 77, kCorrupt = 80, kMemory = 81,
               kNumeric = 82, kSignal = 130;
 
@@ -132,7 +132,7 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
      "The model is as good as double precision gets. Ask for a larger gap."},
     {"system.cpu", kUnavailable, "The CPU does not have the instruction set asked for.",
      "Leave --cpu at auto."},
-    {"system.threads", kOs, "Threads could not be started.",
+    {"system.threads", 0, "Threads could not be started.",
      "The run went on with fewer threads; the result is the same."},
     {"usage.class-weight", 0, "A class weight was given for a label that does not occur.",
      "Check the label; the weight had no effect."},

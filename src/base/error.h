@@ -58,6 +58,8 @@ auto guard(F&& f) noexcept -> Result<std::invoke_result_t<F>> {
     return out_of_memory_error();
   } catch (const std::exception& e) {
     return internal_error(e.what());
+  } catch (...) {
+    return internal_error("an exception of unknown type");
   }
 }
 

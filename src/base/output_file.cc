@@ -115,12 +115,14 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
 }
 
 Result<void> OutputFile::write(std::string_view bytes) {
-  if (buffer_.size() + bytes.size() < kBufferBytes) {
-    buffer_.append(bytes);
-    return {};
-  }
-  if (Result<void> flushed = flush(); !flushed.ok()) return flushed;
-  return send(bytes);
+  return guard([&] {
+    if (buffer_.size() + bytes.size() < kBufferBytes) {
+      buffer_.append(bytes);
+    } else {
+      take(flush());
+      take(send(bytes));
+    }
+  });
 }
 
 Result<void> OutputFile::flush() {

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <exception>
@@ -75,7 +76,7 @@ struct Pool::Shared {
   }
 };
 
-Pool::Pool(int threads) : threads_(threads > 0 ? threads : available_cores()) {}
+Pool::Pool(int threads) : threads_(std::min(threads > 0 ? threads : available_cores(), 4096)) {}
 
 Pool::~Pool() {
   if (!shared_) return;

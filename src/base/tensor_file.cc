@@ -86,6 +86,9 @@ void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Met
   }
   std::string header = json.dump();
   header.append((8 - header.size() % 8) % 8, ' ');
+  if (header.size() > kMaxHeader) {
+    fail("limit.classes", "so many classes do not fit the header of a file");
+  }
   const std::string sum = to_hex(checksum_text(header));
   header.replace(header.find(kHeaderSumKey) + kHeaderSumKey.size(), kBlank.size(), sum);
 
@@ -195,7 +198,8 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
 };
 
 // A regular file, a pipe, or standard input ("-"), to its end.
-Buffer<std::byte> read_whole(const std::string& path) {
+template <class CheckHead>
+Buffer<std::byte> read_whole(const std::string& path, CheckHead check_head) {
   const bool standard = path == "-";
   const int fd = standard ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) fail_errno("io.open", path, "open", errno);
@@ -213,10 +217,13 @@ Buffer<std::byte> read_whole(const std::string& path) {
   constexpr std::size_t kStep = std::size_t{1} << 20;
   Buffer<std::byte> bytes;
   for (std::size_t have = 0;;) {
-    bytes.resize(std::max(have + kStep, static_cast<std::size_t>(status.st_size) + 1));
+    // A little at first: what does not begin like a container is not read any further.
+    bytes.resize(
+        std::max(have + kStep, have == 0 ? 0 : static_cast<std::size_t>(status.st_size) + 1));
     const ssize_t count = ::read(fd, bytes.data() + have, bytes.size() - have);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail_errno("io.read", path, "read", errno);
+    if (have == 0) check_head(bytes.span().first(static_cast<std::size_t>(count)));
     have += static_cast<std::size_t>(count);
     if (count == 0) {
       bytes.resize(have);
@@ -231,7 +238,11 @@ TensorFile TensorFile::read(const std::string& path, std::string_view kind) {
   TensorFile file;
   file.path_ = path;
   file.kind_ = kind;
-  file.bytes_ = read_whole(path);
+  file.bytes_ = read_whole(path, [&](std::span<const std::byte> head) {
+    if (head.size() > 8 && static_cast<char>(head[8]) != '{') {
+      file.reject("magic", fmt::format("this is not a hinge {}", kind));
+    }
+  });
   const std::size_t size = file.bytes_.size();
   std::uint64_t length = 0;
   if (size < sizeof length + 2) {
@@ -282,8 +293,9 @@ void TensorFile::parse_header(std::string_view header, std::uint64_t data_bytes)
       reject("header", fmt::format("array {} is not aligned", name));
     }
     tensors_.push_back({std::move(entry.name), type->dtype, std::move(entry.shape), {}});
-    extents_.push_back({entry.offsets[0], entry.offsets[1]});
+    begins_.push_back(entry.offsets[0]);
   }
+  begins_.push_back(expected);
   if (expected > data_bytes) {
     reject("truncated", fmt::format("expected {} bytes of arrays, found {}", expected, data_bytes));
   }
@@ -299,8 +311,7 @@ void TensorFile::check_checksums(std::string_view header, const std::byte* data)
   }
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     Tensor& t = tensors_[i];
-    t.bytes = {data + extents_[i].begin,
-               static_cast<std::size_t>(extents_[i].end - extents_[i].begin)};
+    t.bytes = {data + begins_[i], data + begins_[i + 1]};
     if (field("checksum." + t.name) != to_hex(checksum(t.bytes))) {
       reject("checksum",
              fmt::format("checksum of section \"{}\" (offset {}, {} bytes) does not match",

@@ -78,11 +78,8 @@ class TensorFile {
   std::string kind_;
   Buffer<std::byte> bytes_;
   Metadata metadata_;
-  std::vector<Tensor> tensors_;  // in file order
-  struct Extent {
-    std::uint64_t begin = 0, end = 0;
-  };
-  std::vector<Extent> extents_;
+  std::vector<Tensor> tensors_;        // in file order
+  std::vector<std::uint64_t> begins_;  // of the arrays after the header, and the end of the last
 };
 
 }  // namespace hinge

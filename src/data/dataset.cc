@@ -119,7 +119,7 @@ Result<Dataset> read_dataset(const std::string& source, const ReadOptions& optio
   return guard([&] {
     Dataset data = read_text(expand_source(source), options, warnings);
     if (options.weights_file.empty()) return data;
-    return take(data.with_weights(read_weights(options.weights_file)));
+    return take(data.with_weights(read_weights(options.weights_file, options.stop)));
   });
 }
 

@@ -38,7 +38,7 @@ class DatasetBuilder {
 };
 
 // One factor a row from a text file, one number a line. Throws Failure (data.weight, io.*).
-std::vector<double> read_weights(const std::string& path);
+std::vector<double> read_weights(const std::string& path, const std::atomic<bool>* stop);
 
 // libsvm text from these files. Throws Failure.
 Dataset read_text(const std::vector<std::string>& paths, const ReadOptions& options,

@@ -30,7 +30,7 @@ std::vector<std::int8_t> signs(const Dataset& data, std::int64_t positive) {
 }
 
 std::vector<std::uint64_t> cut_rows(const Dataset& data) {
-  // Large enough that handing out a block costs nothing, small enough that a stop is soon noticed.
+  // Large enough that handing out a block costs nothing, small enough to share out evenly.
   constexpr std::uint64_t kNonzeros = std::uint64_t{1} << 17;
   constexpr std::uint64_t kRows = std::uint64_t{1} << 14;
   return data.visit([](const auto& m) {

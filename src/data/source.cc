@@ -83,11 +83,11 @@ std::size_t ByteSource::read(std::span<char> into) {
 // A pipe may be silent for hours; whoever waits for it must still notice a signal.
 void ByteSource::wait_for_bytes() const {
   pollfd request = {fd_, POLLIN, 0};
-  while (poll(&request, 1, 100) <= 0) {
+  do {
     if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) {
       fail("run.interrupted", fmt::format("interrupted while reading {}", escape(name_)));
     }
-  }
+  } while (poll(&request, 1, 100) <= 0);
 }
 
 void ByteSource::check_unchanged() const {

@@ -11,8 +11,8 @@
 
 namespace hinge {
 
-std::vector<double> read_weights(const std::string& path) {
-  ByteSource source(path);
+std::vector<double> read_weights(const std::string& path, const std::atomic<bool>* stop) {
+  ByteSource source(path, stop);
   std::string text;
   constexpr std::size_t kStep = std::size_t{1} << 20;
   for (std::size_t have = 0;;) {

@@ -11,6 +11,8 @@
 namespace hinge {
 namespace {
 
+constexpr std::size_t kMaxConfusion = 2000;  // labels; the matrix has their square
+
 double ratio(double part, double whole) {
   return whole > 0 ? part / whole : 0.0;
 }
@@ -65,7 +67,9 @@ Result<Metrics> evaluate(const Model& model, const Dataset& data, const Predicti
       if (!known.contains(c.label)) out.unseen_labels += c.rows;
     }
     out.labels.assign(labels.begin(), labels.end());
-    out.confusion.assign(labels.size(), std::vector<std::uint64_t>(labels.size()));
+    const bool small = labels.size() <= kMaxConfusion;
+    if (small) out.confusion.assign(labels.size(), std::vector<std::uint64_t>(labels.size()));
+    std::vector<double> hits(labels.size()), said(labels.size());  // of each label
     const auto place = [&](std::int64_t label) {
       return static_cast<std::size_t>(std::ranges::lower_bound(out.labels, label) -
                                       out.labels.begin());
@@ -76,8 +80,11 @@ Result<Metrics> evaluate(const Model& model, const Dataset& data, const Predicti
         ++out.rejected;
         continue;
       }
-      ++out.confusion[place(data.labels()[i])][place(predictions.labels[i])];
-      right += data.labels()[i] == predictions.labels[i];
+      const std::size_t truth = place(data.labels()[i]), guess = place(predictions.labels[i]);
+      if (small) ++out.confusion[truth][guess];
+      said[guess] += 1;
+      hits[guess] += truth == guess;
+      right += truth == guess;
     }
     out.accuracy = ratio(right, static_cast<double>(out.rows));
     out.error = 1 - out.accuracy;
@@ -88,11 +95,8 @@ Result<Metrics> evaluate(const Model& model, const Dataset& data, const Predicti
       const auto found = std::ranges::find(data.classes(), label, &LabelCount::label);
       if (found == data.classes().end() && !model.binary()) continue;
       const std::size_t row = place(label);
-      const auto hits = static_cast<double>(out.confusion[row][row]);
-      double predicted = 0;
-      for (const auto& line : out.confusion) predicted += static_cast<double>(line[row]);
       const double actual = found == data.classes().end() ? 0.0 : static_cast<double>(found->rows);
-      const double precision = ratio(hits, predicted), recall = ratio(hits, actual);
+      const double precision = ratio(hits[row], said[row]), recall = ratio(hits[row], actual);
       const Ranking ranking = rank(data, predictions, k, problems, label);
       out.precision += precision;
       out.recall += recall;

@@ -1,5 +1,7 @@
 #include "hinge/model.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -67,6 +69,10 @@ Result<Predictions> predict(const Model& model, const Dataset& data, int threads
           double* const scores = out.scores.data() + i * problems;
           for (std::size_t k = 0; k < problems; ++k) {
             scores[k] = kernels.dot(row, model.weights_of(k).data()) + model.problems[k].bias;
+          }
+          if (!std::all_of(scores, scores + problems, [](double s) { return std::isfinite(s); })) {
+            fail("solver.nonfinite", fmt::format("the score of row {} is not finite", i + 1),
+                 "scale the data as it was scaled for training");
           }
           const std::size_t best =
               static_cast<std::size_t>(std::max_element(scores, scores + problems) - scores);

@@ -1,6 +1,7 @@
 // The native model format. docs/formats.md describes it; this file is the only one that knows it.
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -314,7 +315,10 @@ Result<Model> load_model(const std::string& path) {
 }
 
 bool looks_like_model(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  // Looking into a pipe would take bytes out of it.
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   unsigned char head[9] = {};
   const ssize_t count = read(fd, head, sizeof head);

@@ -2,6 +2,7 @@
 // picks what the next epochs visit. g_i = y_i <w,x_i> - 1 is the gradient of the (minimised) dual.
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 
 #include "base/error.h"
@@ -145,10 +146,14 @@ class DualDescent {
     return static_cast<double>(solution_.rows_touched) / static_cast<double>(m_.rows);
   }
 
+  // No progress over a window of exact passes: none at all, or none worth the name where only
+  // rounding is left.
   bool stalled() {
     gaps_.push_back(relative_gap());
-    return gaps_.size() > kStallWindow && gaps_.back() < kStallGap &&
-           gaps_.back() > 0.999 * gaps_[gaps_.size() - 1 - kStallWindow];
+    if (gaps_.size() <= kStallWindow) return false;
+    const double before = gaps_.front();
+    gaps_.pop_front();
+    return gaps_.back() == before || (gaps_.back() < kStallGap && gaps_.back() > 0.999 * before);
   }
 
   // All rows that do not rest, in runs of neighbours, the runs shuffled.
@@ -251,7 +256,7 @@ class DualDescent {
   double trust_ = 1;     // exact gap / estimate, as seen at the last refresh
   double rest_beyond_ = 0;
   std::uint64_t refreshes_ = 0;
-  std::vector<double> gaps_;
+  std::deque<double> gaps_;  // of the last exact passes
   Solution solution_;
 };
 

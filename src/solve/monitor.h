@@ -1,4 +1,4 @@
-// Follows a solver and tells it when to stop. The only part of a run that reads a clock.
+// Follows a solver and tells it when to stop. Solvers read no clock; this does.
 #pragma once
 
 #include <atomic>
