@@ -223,7 +223,7 @@ TEST(Generate, StopsWhenAskedAndLeavesNothing) {
 }
 
 TEST(Generate, StreamsReportAFullDevice) {
-  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP();
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
   EXPECT_EQ(error_id("/dev/full", {.rows = 10}), "io.write");
 }
 
