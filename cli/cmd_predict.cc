@@ -88,11 +88,7 @@ Result<Dataset> load_for(const Model& model, DataArguments& data, bool labels, i
   if (!rows.ok()) return rows;
   std::vector<Error> warnings;
   const auto warn = [&](const char* id, std::string message) {
-    Error warning;
-    warning.id = id;
-    warning.severity = Severity::warning;
-    warning.message = std::move(message);
-    warnings.push_back(std::move(warning));
+    warnings.push_back(make_warning(id, std::move(message)));
   };
   if (rows->features() > model.features) {
     warn("data.index.unseen",

@@ -169,10 +169,8 @@ int Train::run() {
   reporter.warn(report->warnings);
 
   if (report->status == StopReason::interrupted && report->iterations == 0) {
-    Error error;
-    error.id = "run.interrupted";
-    error.message = "interrupted before there was a model";
-    return reporter.fail(error, outcome);
+    return reporter.fail(make_error("run.interrupted", "interrupted before there was a model"),
+                         outcome);
   }
 
   const auto save_start = std::chrono::steady_clock::now();

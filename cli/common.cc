@@ -49,17 +49,11 @@ int signal_exit_code() {
 }
 
 void usage_value(std::string message) {
-  Error error;
-  error.id = "usage.value";
-  error.message = std::move(message);
-  throw UsageError{std::move(error)};
+  throw UsageError{make_error("usage.value", std::move(message))};
 }
 
 void usage(std::string message) {
-  Error error;
-  error.id = "usage.option";
-  error.message = std::move(message);
-  throw UsageError{std::move(error)};
+  throw UsageError{make_error("usage.option", std::move(message))};
 }
 
 Result<void> check_outputs(const std::vector<std::string>& outputs,
@@ -74,11 +68,8 @@ Result<void> check_outputs(const std::vector<std::string>& outputs,
     }
     for (const std::string& other : taken) {
       if (outputs[k].empty() || !same_file(outputs[k], other)) continue;
-      Error error;
-      error.id = "usage.same-file";
-      error.message = fmt::format("{} would be overwritten", escape(other));
-      error.help = "choose another name for the output";
-      return error;
+      return make_error("usage.same-file", fmt::format("{} would be overwritten", escape(other)),
+                        "choose another name for the output");
     }
     if (outputs[k].empty()) continue;
     if (Result<void> checked = check_output(outputs[k]); !checked.ok()) return checked;

@@ -26,14 +26,6 @@ constexpr std::size_t kMaxClasses = 100'000;
 constexpr std::uint64_t kMaxWitnessBytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a thousand times larger
 
-Error warning(std::string id, std::string message) {
-  Error w;
-  w.id = std::move(id);
-  w.severity = Severity::warning;
-  w.message = std::move(message);
-  return w;
-}
-
 void check_data(const Dataset& data, std::vector<Error>& warnings) {
   const std::size_t classes = data.classes().size();
   if (data.rows() == 0) fail("data.empty", "no rows");
@@ -57,18 +49,18 @@ void check_data(const Dataset& data, std::vector<Error>& warnings) {
                                      data.features(), classes, bytes / 0x1p30));
   }
   if (data.nonzeros() == 0) {
-    warnings.push_back(warning("data.all-zero", "no row has a feature that is not zero"));
+    warnings.push_back(make_warning("data.all-zero", "no row has a feature that is not zero"));
   }
   const auto rare = [&](const LabelCount& c) {
     return c.rows < kRareRows && c.rows * 1000 < data.rows();
   };
   const auto first = std::ranges::find_if(data.classes(), rare);
   if (first != data.classes().end()) {
-    warnings.push_back(
-        warning("data.rare-class",
-                fmt::format("few rows in {} of the classes (first: class {} has {} of {} rows)",
-                            std::ranges::count_if(data.classes(), rare), first->label, first->rows,
-                            data.rows())));
+    warnings.push_back(make_warning(
+        "data.rare-class",
+        fmt::format("few rows in {} of the classes (first: class {} has {} of {} rows)",
+                    std::ranges::count_if(data.classes(), rare), first->label, first->rows,
+                    data.rows())));
   }
 }
 
@@ -99,9 +91,9 @@ void check_scale(const Dataset& data, Pool& pool, std::vector<Error>& warnings) 
     }
     const double ratio = static_cast<double>(all.high) / static_cast<double>(all.low);
     if (ratio > kSpan) {
-      warnings.push_back(warning("solver.ill-scaled",
-                                 fmt::format("values from {:.3g} to {:.3g}, a ratio of {:.1g}",
-                                             all.low, all.high, ratio)));
+      warnings.push_back(make_warning("solver.ill-scaled",
+                                      fmt::format("values from {:.3g} to {:.3g}, a ratio of {:.1g}",
+                                                  all.low, all.high, ratio)));
     }
   });
 }
@@ -124,7 +116,7 @@ std::vector<ClassWeight> class_weights(const Dataset& data, const TrainOptions& 
   }
   for (const ClassWeight& w : options.class_weights) {
     if (std::ranges::find(data.classes(), w.label, &LabelCount::label) == data.classes().end()) {
-      warnings.push_back(warning(
+      warnings.push_back(make_warning(
           "usage.class-weight", fmt::format("no row has label {}; its weight is unused", w.label)));
     }
   }
@@ -300,17 +292,18 @@ class Trainer {
       const double gap = model.certificate().relative_gap;
       report_.warnings.push_back(
           stalled_
-              ? warning("solver.stalled", fmt::format("rounding ended progress at gap {:.3g}", gap))
-              : warning("solver.limit",
-                        fmt::format("stopped by a limit at gap {:.3g}; {:.3g} was asked for", gap,
-                                    options_.gap)));
+              ? make_warning("solver.stalled",
+                             fmt::format("rounding ended progress at gap {:.3g}", gap))
+              : make_warning("solver.limit",
+                             fmt::format("stopped by a limit at gap {:.3g}; {:.3g} was asked for",
+                                         gap, options_.gap)));
     }
     drop_large_witness();
     report_.data_passes =
         static_cast<double>(report_.rows_touched) / static_cast<double>(data_.rows());
     report_.threads = pool_.threads() - pool_.missing();
     if (pool_.missing() > 0) {
-      report_.warnings.push_back(warning(
+      report_.warnings.push_back(make_warning(
           "system.threads",
           fmt::format("{} of {} threads could not be started", pool_.missing(), pool_.threads())));
     }
@@ -323,9 +316,9 @@ class Trainer {
     }
     if (bytes <= kMaxWitnessBytes) return;
     for (BinaryProblem& problem : report_.model.problems) problem.witness = {};
-    report_.warnings.push_back(
-        warning("witness.dropped",
-                fmt::format("the proof takes {} MiB and is not kept in the model", bytes >> 20)));
+    report_.warnings.push_back(make_warning(
+        "witness.dropped",
+        fmt::format("the proof takes {} MiB and is not kept in the model", bytes >> 20)));
   }
 
   const Dataset& data_;

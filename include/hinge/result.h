@@ -35,6 +35,10 @@ struct Error {
   std::vector<Error> more;
 };
 
+// An error or a warning without a place.
+Error make_error(std::string id, std::string message, std::string help = {});
+Error make_warning(std::string id, std::string message);
+
 // The text a person sees: "file:line:col: error: message [id]", the excerpt with a caret, and the
 // help line. Lines are joined by '\n'; there is no final newline. `more` is included.
 std::string to_string(const Error& error);

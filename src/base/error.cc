@@ -178,6 +178,20 @@ std::string show_excerpt(const Error& error) {
 
 }  // namespace
 
+Error make_error(std::string id, std::string message, std::string help) {
+  Error error;
+  error.id = std::move(id);
+  error.message = std::move(message);
+  error.help = std::move(help);
+  return error;
+}
+
+Error make_warning(std::string id, std::string message) {
+  Error warning = make_error(std::move(id), std::move(message));
+  warning.severity = Severity::warning;
+  return warning;
+}
+
 std::string escape(std::string_view bytes) {
   std::string out;
   for (const char c : bytes) {
@@ -234,11 +248,8 @@ void fail(std::string id, std::string message, std::string help) {
 }
 
 void fail_file(std::string id, std::string file, std::string message, std::string help) {
-  Error error;
-  error.id = std::move(id);
+  Error error = make_error(std::move(id), std::move(message), std::move(help));
   error.file = std::move(file);
-  error.message = std::move(message);
-  error.help = std::move(help);
   throw Failure{std::move(error)};
 }
 
@@ -254,18 +265,12 @@ std::string errno_text(int errno_value) {
 }
 
 Error out_of_memory_error() {
-  Error error;
-  error.id = "memory.alloc";
-  error.message = "memory ran out";
-  return error;
+  return make_error("memory.alloc", "memory ran out");
 }
 
 Error internal_error(std::string_view what) {
-  Error error;
-  error.id = "run.internal";
-  error.message = fmt::format("internal error: {}", escape(what));
-  error.help = "this is a bug in hinge: please report it with the command and the version";
-  return error;
+  return make_error("run.internal", fmt::format("internal error: {}", escape(what)),
+                    "this is a bug in hinge: please report it with the command and the version");
 }
 
 }  // namespace hinge

@@ -295,12 +295,8 @@ class Assembly {
   static void warn(std::vector<Error>& warnings, const char* id, const Place& place,
                    std::string_view what) {
     if (place.count == 0) return;
-    Error warning;
-    warning.id = id;
-    warning.severity = Severity::warning;
-    warning.message = fmt::format("{} {} (first: {}:{}:{})", place.count, what, escape(place.file),
-                                  place.line, place.column);
-    warnings.push_back(std::move(warning));
+    warnings.push_back(make_warning(id, fmt::format("{} {} (first: {}:{}:{})", place.count, what,
+                                                    escape(place.file), place.line, place.column)));
   }
 
   const std::vector<std::string>& paths_;
