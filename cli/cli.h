@@ -19,6 +19,8 @@ void add_train(CLI::App& app, Action& action);
 void add_predict(CLI::App& app, Action& action);
 void add_evaluate(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
+void add_convert(CLI::App& app, Action& action);
+void add_check(CLI::App& app, Action& action);
 void add_generate(CLI::App& app, Action& action);
 void add_split(CLI::App& app, Action& action);
 void add_info(CLI::App& app, Action& action);
@@ -51,37 +53,14 @@ struct UsageError {
 // Options several commands have.
 CLI::Option* add_count(CLI::App& command, const std::string& flags, std::uint64_t& target,
                        const std::string& help);
+CLI::Option* add_size(CLI::App& command, const std::string& name, std::uint64_t& target,
+                      const std::string& help);
 CLI::Option* add_threads(CLI::App& command, int& threads);
 
 // Before any work: every output can be created, and is neither an input nor another output. Empty
 // names do not count; inputs may be patterns.
 Result<void> check_outputs(const std::vector<std::string>& outputs,
                            const std::vector<std::string>& inputs);
-
-// Options of all commands that read data.
-struct DataArguments {
-  std::string source;
-  ReadOptions read;
-
-  void add_to(CLI::App& command, bool precision);
-  Result<Dataset> load(const Reporter& reporter);
-};
-
-// Reads DATA the way a model wants it: numbered like its features, values as double. Warns of
-// features and labels the model does not know.
-Result<Dataset> load_for(const Model& model, DataArguments& data, bool labels, int threads,
-                         const Reporter& reporter);
-
-// SIGINT, SIGTERM and SIGXCPU set a flag once; the second one ends the program at once.
-void install_signal_handlers();
-const std::atomic<bool>& stop_flag();
-int signal_exit_code();  // 128 + the signal that was caught; 0 if none
-
-// The object `evaluate --json` prints, with a newline.
-std::string metrics_json(const Metrics& metrics);
-
-// Text on stdout, checked: a full disk behind a redirection is an error.
-Result<void> print(const std::string& text);
 
 // A line on the terminal that is rewritten in place; nothing when stderr is no terminal. Shown once
 // the work has taken two seconds.
@@ -99,5 +78,32 @@ class ProgressLine {
   double shown_ = 0;
   bool visible_ = false;
 };
+
+// Options of all commands that read data.
+struct DataArguments {
+  std::string source;
+  ReadOptions read;
+  std::string cache;  // as written; read.cache is what it means
+
+  void add_to(CLI::App& command, bool precision);
+  Result<Dataset> load(const Reporter& reporter);
+  void watch(ProgressLine& line);  // reading is shown on `line` and stopped by signals
+};
+
+// Reads DATA the way a model wants it: numbered like its features, values as double. Warns of
+// features and labels the model does not know.
+Result<Dataset> load_for(const Model& model, DataArguments& data, bool labels, int threads,
+                         const Reporter& reporter);
+
+// SIGINT, SIGTERM and SIGXCPU set a flag once; the second one ends the program at once.
+void install_signal_handlers();
+const std::atomic<bool>& stop_flag();
+int signal_exit_code();  // 128 + the signal that was caught; 0 if none
+
+// The object `evaluate --json` prints, with a newline.
+std::string metrics_json(const Metrics& metrics);
+
+// Text on stdout, checked: a full disk behind a redirection is an error.
+Result<void> print(const std::string& text);
 
 }  // namespace hinge::cli

@@ -18,7 +18,9 @@ struct Info {
   DataArguments data;
   bool json = false;
 
-  int run() { return looks_like_model(data.source) ? model() : dataset(); }
+  int run() {
+    return looks_like_model(data.source) && !looks_like_dataset(data.source) ? model() : dataset();
+  }
 
  private:
   int model();
@@ -84,6 +86,8 @@ int Info::dataset() {
     labels[std::to_string(rows->classes()[k].label)] = rows->classes()[k].rows;
   }
   return show({{"kind", "dataset"},
+               {"format", looks_like_dataset(data.source) ? "binary" : "text"},
+               {"precision", rows->precision() == Precision::f32 ? "f32" : "f64"},
                {"rows", rows->rows()},
                {"features", rows->features()},
                {"nonzeros", rows->nonzeros()},

@@ -47,8 +47,6 @@ std::string Predict::format(const Model& model, const Predictions& predictions) 
 int Predict::run() {
   const Result<void> checked = check_outputs({output}, {data.source, model_path});
   if (!checked.ok()) return reporter.fail(checked.error(), "nothing predicted");
-  Result<OutputFile> out = OutputFile::create(output);
-  if (!out.ok()) return reporter.fail(out.error(), "nothing predicted");
   Result<Model> model = load_model(model_path);
   if (!model.ok()) return reporter.fail(model.error(), "nothing predicted");
   Result<Dataset> rows = load_for(*model, data, !no_labels, threads, reporter);
@@ -56,6 +54,8 @@ int Predict::run() {
   Result<Predictions> predictions = predict(*model, *rows, threads);
   if (!predictions.ok()) return reporter.fail(predictions.error());
   if (stop_flag().load()) return signal_exit_code();  // nothing is written
+  Result<OutputFile> out = OutputFile::create(output);
+  if (!out.ok()) return reporter.fail(out.error(), "nothing predicted");
   if (Result<void> r = out->write(format(*model, *predictions)); !r.ok()) {
     return reporter.fail(r.error());
   }

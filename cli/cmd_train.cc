@@ -118,6 +118,7 @@ Result<void> Train::save(const TrainReport& report) {
 // As LIBLINEAR's -v: estimates how well a model would predict, and writes none.
 int Train::run_folds() {
   data.read.threads = options.threads;
+  data.read.memory = options.memory;
   const Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return reporter.fail(rows.error());
   const Result<Metrics> metrics =
@@ -150,6 +151,7 @@ int Train::run() {
       check_outputs({model_path, trace_path}, {data.source, data.read.weights_file});
   if (!checked.ok()) return reporter.fail(checked.error(), outcome);
   data.read.threads = options.threads;
+  data.read.memory = options.memory;
   Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return reporter.fail(rows.error(), outcome);
   load_seconds = seconds_since(start);

@@ -21,6 +21,16 @@ void on_signal(int number) {
   g_stop.store(true, std::memory_order_relaxed);
 }
 
+// Another process cut a mapped file short. Nothing can be unwound from here, and no output is open
+// while mapped rows are in use.
+void on_bus_error(int) {
+  constexpr std::string_view kMessage =
+      "hinge: error: a mapped file was cut short while it was used [io.changed]\n"
+      "hinge: 1 error; nothing written\n";
+  static_cast<void>(!write(STDERR_FILENO, kMessage.data(), kMessage.size()));
+  _exit(74);
+}
+
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -37,6 +47,8 @@ void install_signal_handlers() {
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
   for (const int number : {SIGINT, SIGTERM, SIGXCPU}) sigaction(number, &action, nullptr);
+  action.sa_handler = on_bus_error;
+  sigaction(SIGBUS, &action, nullptr);
   // A file that grows too large shall be an error of write(), not the end of the program.
   static_cast<void>(signal(SIGXFSZ, SIG_IGN));
 }
@@ -88,6 +100,16 @@ CLI::Option* add_count(CLI::App& command, const std::string& flags, std::uint64_
   return command.add_option_function<std::string>(flags, parse, help)->type_name("N");
 }
 
+CLI::Option* add_size(CLI::App& command, const std::string& name, std::uint64_t& target,
+                      const std::string& help) {
+  const auto parse = [&target, name](const std::string& text) {
+    const Result<std::uint64_t> size = parse_size(name, text);
+    if (!size.ok()) throw UsageError{size.error()};
+    target = *size;
+  };
+  return command.add_option_function<std::string>("--" + name, parse, help)->type_name("SIZE");
+}
+
 CLI::Option* add_threads(CLI::App& command, int& threads) {
   return command.add_option("-n,--threads", threads, "0 = all cores (default 0)")
       ->type_name("N")
@@ -115,7 +137,10 @@ int Reporter::fail(const Error& error, const std::string& outcome) const {
     for (const Error& next : error.more) to_stderr(to_json(next));
   } else {
     to_stderr(to_string(error));
-    if (count >= 10) to_stderr("hinge: reading stopped after 10 errors; there may be more");
+    if (count >= 10) {
+      to_stderr(fmt::format("hinge: ... and more; use `hinge check {}` for all",
+                            error.file.empty() ? "FILE" : escape(error.file)));
+    }
     to_stderr(fmt::format("hinge: {} error{}{}{}", count, count == 1 ? "" : "s",
                           outcome.empty() ? "" : "; ", outcome));
   }
@@ -140,6 +165,20 @@ void DataArguments::add_to(CLI::App& command, bool precision) {
       ->type_name("auto|0|1")
       ->check(CLI::IsMember({"auto", "0", "1"}));
   command.add_flag("--strict", read.strict, "refuse rows whose indices do not ascend");
+  command
+      .add_flag(
+          "--cache{on}", cache,
+          "keep the rows as a binary data set beside DATA (DATA.cache) and map that the next time; "
+          "--cache=strict refuses a cache whose text changed")
+      ->each([this](const std::string& text) {
+        if (text != "on" && text != "strict") {
+          usage_value(
+              fmt::format("--cache: expected no value or strict, got \"{}\"", escape(text)));
+        }
+        read.cache = text == "on" ? Cache::on : Cache::strict;
+      });
+  add_size(command, "max-bytes", read.max_bytes, "refuse data longer than this, decompressed");
+  add_size(command, "max-line-bytes", read.max_line_bytes, "refuse longer lines (default 1G)");
   if (!precision) return;
   command
       .add_option_function<std::string>(
@@ -152,15 +191,19 @@ void DataArguments::add_to(CLI::App& command, bool precision) {
       ->check(CLI::IsMember({"f32", "f64"}));
 }
 
-Result<Dataset> DataArguments::load(const Reporter& reporter) {
-  ProgressLine line(!reporter.quiet);
+void DataArguments::watch(ProgressLine& line) {
   read.stop = &stop_flag();
-  read.progress = [&](std::uint64_t bytes, std::uint64_t total) {
+  read.progress = [&line](std::uint64_t bytes, std::uint64_t total) {
     const double megabytes = static_cast<double>(bytes) / 1e6;
     line.show(total == 0 ? fmt::format("reading: {:.0f} MB", megabytes)
                          : fmt::format("reading: {:.0f} of {:.0f} MB", megabytes,
                                        static_cast<double>(total) / 1e6));
   };
+}
+
+Result<Dataset> DataArguments::load(const Reporter& reporter) {
+  ProgressLine line(!reporter.quiet);
+  watch(line);
   std::vector<Error> warnings;
   Result<Dataset> data = read_dataset(source, read, warnings);
   reporter.warn(warnings);

@@ -86,6 +86,8 @@ int run(int argc, char** argv) {
   add_predict(app, action);
   add_evaluate(app, action);
   add_verify(app, action);
+  add_convert(app, action);
+  add_check(app, action);
   add_generate(app, action);
   add_split(app, action);
   add_info(app, action);

@@ -148,6 +148,22 @@ void set_cpu(TrainOptions& o, const OptionInfo& info, std::string_view text) {
   o.instruction_set = static_cast<InstructionSet>(one_of(info, text, kCpus));
 }
 
+constexpr std::string_view kSizeRange = "a size such as 500M or 2G";
+
+std::uint64_t size(std::string_view name, std::string_view text) {
+  constexpr std::string_view kUnits = "KMGT";
+  std::uint64_t value = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view unit = text.substr(static_cast<std::size_t>(result.ptr - text.data()));
+  const std::size_t power = unit.empty() ? 0 : kUnits.find(unit[0]) + 1;
+  if (result.ec != std::errc() || value == 0 || unit.size() > 1 || (!unit.empty() && power == 0) ||
+      __builtin_mul_overflow(value, std::uint64_t{1} << (10 * power), &value)) {
+    fail("usage.value",
+         fmt::format("--{}: expected {}, got \"{}\"", name, kSizeRange, escape(text)));
+  }
+  return value;
+}
+
 double positive(const OptionInfo& info, std::string_view text) {
   const double value = number(info, text);
   if (!(value > 0) || value > kMaxCost) bad_value(info, text);
@@ -204,6 +220,14 @@ constexpr auto kRows = std::to_array<Row>({
      [](TrainOptions& o, const OptionInfo&, std::string_view) { o.reject = true; }},
     {{"no-witness", "", "", "", "", "do not keep the proof in the model"},
      [](TrainOptions& o, const OptionInfo&, std::string_view) { o.witness = false; }},
+    {{"max-classes", "", "N", "a whole number > 1", "100000",
+      "refuse data with more classes before training"},
+     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
+       o.max_classes = whole<std::uint64_t>(i, t);
+       if (o.max_classes < 2) bad_value(i, t);
+     }},
+    {{"memory", "", "SIZE", kSizeRange, "", "most memory that rows and training may take"},
+     [](TrainOptions& o, const OptionInfo& i, std::string_view t) { o.memory = size(i.name, t); }},
     {{"seed", "", "N", "a whole number from 0 to 2^64 - 1", "1",
       "of the order rows are visited in"},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
@@ -236,6 +260,10 @@ Result<void> set_option(TrainOptions& options, std::string_view name, std::strin
     row->set(changed, row->info, text);
     options = std::move(changed);
   });
+}
+
+Result<std::uint64_t> parse_size(std::string_view name, std::string_view text) {
+  return guard([&] { return size(name, text); });
 }
 
 Result<void> validate(const TrainOptions& o) {

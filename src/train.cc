@@ -22,11 +22,10 @@
 namespace hinge {
 namespace {
 
-constexpr std::size_t kMaxClasses = 100'000;
 constexpr std::uint64_t kMaxWitnessBytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a thousand times larger
 
-void check_data(const Dataset& data, std::vector<Error>& warnings) {
+void check_data(const Dataset& data, const TrainOptions& options, std::vector<Error>& warnings) {
   const std::size_t classes = data.classes().size();
   if (data.rows() == 0) fail("data.empty", "no rows");
   if (classes < 2) {
@@ -34,12 +33,12 @@ void check_data(const Dataset& data, std::vector<Error>& warnings) {
          fmt::format("all {} rows have label {}", data.rows(), data.classes()[0].label),
          "a classifier needs rows of at least two classes");
   }
-  if (classes > kMaxClasses) {
+  if (classes > options.max_classes) {
     fail("limit.classes",
          fmt::format("{} different labels would need {:.1f} GiB of weights; at most {} classes are "
                      "trained",
                      classes, static_cast<double>(classes * data.features()) * 8 / 0x1p30,
-                     kMaxClasses),
+                     options.max_classes),
          "are these labels, or numbers to be predicted?");
   }
   const std::uint64_t planes = classes == 2 ? 1 : classes;
@@ -47,6 +46,14 @@ void check_data(const Dataset& data, std::vector<Error>& warnings) {
   if (bytes > 0.9 * static_cast<double>(physical_memory())) {
     fail("memory.model", fmt::format("{} features and {} classes need {:.1f} GiB of weights",
                                      data.features(), classes, bytes / 0x1p30));
+  }
+  const double rows =
+      static_cast<double>(data.rows()) * 48 +
+      static_cast<double>(data.nonzeros()) * (data.precision() == Precision::f32 ? 8 : 12);
+  if (options.memory > 0 && rows + bytes > static_cast<double>(options.memory)) {
+    fail("memory.limit",
+         fmt::format("training needs about {:.3g} MiB, --memory allows {:.3g} MiB",
+                     (rows + bytes) / 0x1p20, static_cast<double>(options.memory) / 0x1p20));
   }
   if (data.nonzeros() == 0) {
     warnings.push_back(make_warning("data.all-zero", "no row has a feature that is not zero"));
@@ -165,7 +172,7 @@ class Trainer {
   }
 
   TrainReport run() {
-    check_data(data_, report_.warnings);
+    check_data(data_, options_, report_.warnings);
     check_scale(data_, pool_, report_.warnings);
     prepare();
     const std::size_t problems = report_.model.problems.size();

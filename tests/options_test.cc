@@ -64,12 +64,20 @@ TEST(Options, TableIsComplete) {
   }
 }
 
+TEST(Options, Sizes) {
+  EXPECT_EQ(with("memory", "1").memory, 1U);
+  EXPECT_EQ(with("memory", "512K").memory, 512U << 10);
+  EXPECT_EQ(with("memory", "3M").memory, 3U << 20);
+  EXPECT_EQ(with("memory", "2G").memory, std::uint64_t{2} << 30);
+  EXPECT_EQ(with("memory", "1T").memory, std::uint64_t{1} << 40);
+  expect_refused("memory", {"", "0", "-1", "1.5G", "G", "1GB", "1g", "1 G", "x", "1e9", "17000000T",
+                            "99999999999999999999"});
+}
+
 TEST(Options, EveryOptionCanBeSet) {
-  const std::map<std::string_view, std::string_view> samples = {{"lambda", "0.5"},
-                                                                {"tolerance", "0.1"},
-                                                                {"class-weight", "1=2"},
-                                                                {"time-limit", "5"},
-                                                                {"max-passes", "3"}};
+  const std::map<std::string_view, std::string_view> samples = {
+      {"lambda", "0.5"},   {"tolerance", "0.1"}, {"class-weight", "1=2"},
+      {"time-limit", "5"}, {"max-passes", "3"},  {"memory", "2G"}};
   for (const OptionInfo& info : train_option_table()) {
     const auto sample = samples.find(info.name);
     const std::string_view text = sample != samples.end() ? sample->second : info.fallback;

@@ -7,8 +7,9 @@ set -eu
 wanted=
 for group in "$@"; do
   case $group in
-    build) wanted="$wanted g++ cmake ninja-build libcli11-dev libfast-float-dev libfmt-dev
-                   libxxhash-dev nlohmann-json3-dev" ;;
+    build) wanted="$wanted g++ cmake ninja-build libbz2-dev libcli11-dev libfast-float-dev
+                   libfmt-dev liblzma-dev libxxhash-dev libzstd-dev nlohmann-json3-dev
+                   zlib1g-dev" ;;
     # A fixed clang-format, so that formatting means the same everywhere.
     test) wanted="$wanted clang-format-14 libgtest-dev pkg-config python3 xz-utils" ;;
     clang) wanted="$wanted clang" ;;

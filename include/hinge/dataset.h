@@ -31,6 +31,9 @@ struct CsrView {
   std::uint64_t nonzeros() const { return rows == 0 ? 0 : offsets[rows] - offsets[0]; }
 };
 
+// Data with more classes is taken for numbers to be predicted, unless asked otherwise.
+constexpr std::uint64_t kMaxClasses = 100'000;
+
 enum class Precision : std::uint8_t { f32, f64 };
 enum class IndexBase : std::uint8_t { zero, one, automatic };
 
@@ -81,6 +84,10 @@ class Dataset {
   std::shared_ptr<const void> weights_owner_;
 };
 
+// Whether text is kept as a binary data set beside it (DATA.cache) and read from there the next
+// time. A cache whose text or options changed is rebuilt, or refused (cache.stale) when `strict`.
+enum class Cache : std::uint8_t { off, on, strict };
+
 struct ReadOptions {
   Precision precision = Precision::f32;  // f32 halves memory and time; sums are double anyway
   IndexBase index_base = IndexBase::automatic;  // automatic: an index 0 anywhere makes it 0-based
@@ -88,19 +95,41 @@ struct ReadOptions {
   bool labels = true;                           // false: rows start with their first index:value
   int threads = 0;                              // 0 = all cores
   std::uint64_t max_line_bytes = std::uint64_t{1} << 30;
+  std::uint64_t max_bytes = UINT64_MAX;  // of text, decompressed; limit.bytes beyond
+  std::uint64_t memory = 0;       // bytes the rows may take; 0 = no limit; memory.limit beyond
   std::string weights_file = {};  // one factor a row, or empty
+  Cache cache = Cache::off;
 
   const std::atomic<bool>* stop = nullptr;  // polled; reading then fails with run.interrupted
   std::function<void(std::uint64_t bytes, std::uint64_t total)> progress = {};  // total 0 = unknown
+  // Called with every bad row, in file order; the row is left out and reading goes on. Without it
+  // reading fails after ten of them.
+  std::function<void(const Error&)> on_bad_row = {};
 };
 
-// Reads libsvm/svmlight text: `label index:value index:value ... # comment`, one row a line.
-// `source` is a file, "-" for standard input, or a pattern ("part-*.svm"): several files are one
-// data set in name order. Numbers are correctly rounded, the locale does not matter. Memory stays
-// below 1.6 times the result plus a few MB and the longest lines. What was odd but usable is
-// appended to `warnings`, one entry a kind with its first place.
+// Reads libsvm/svmlight text: `label index:value index:value ... # comment`, one row a line, plain
+// or compressed (gzip, bzip2, xz, zstd: recognised by content); or a binary data set, which is
+// mapped and keeps its precision. `source` is a file, "-" for standard input, or a pattern
+// ("part-*.svm"): several files are one data set in name order. Numbers are correctly rounded, the
+// locale does not matter. Memory stays below 1.6 times the result plus a few MB and the longest
+// lines. What was odd but usable is appended to `warnings`, one entry a kind with its first place.
 Result<Dataset> read_dataset(const std::string& source, const ReadOptions& options,
                              std::vector<Error>& warnings);
+
+enum class DataFormat : std::uint8_t { text, binary };
+
+struct SaveOptions {
+  DataFormat format = DataFormat::binary;
+  int threads = 0;
+  const std::atomic<bool>* stop = nullptr;
+};
+
+// Writes a data set as libsvm text (numbers such that reading them back gives the same bits) or as
+// a binary data set, which read_dataset() maps instead of reading. Text has no place for weights.
+Result<void> save_dataset(const Dataset& data, const std::string& path, const SaveOptions& options);
+
+// Whether a path is a regular file that begins like a binary data set.
+bool looks_like_dataset(const std::string& path);
 
 // The files behind a `source`: "-" or a path alone, or what a pattern matches, in name order. Fails
 // with io.open when nothing matches.

@@ -1,6 +1,7 @@
 // All of hinge. Start with train.h.
 #pragma once
 
+#include "hinge/check.h"
 #include "hinge/dataset.h"
 #include "hinge/files.h"
 #include "hinge/metrics.h"

@@ -30,7 +30,9 @@ struct TrainOptions {
   bool witness = true;                          // keep the proof in the model
   int threads = 0;  // 0 = all cores; at most 4096; never changes the result
   double time_limit = std::numeric_limits<double>::infinity();  // seconds of training; >= 0
-  std::uint64_t max_passes = 0;  // passes over the data; 0 = no limit
+  std::uint64_t max_passes = 0;             // passes over the data; 0 = no limit
+  std::uint64_t max_classes = kMaxClasses;  // more are refused (limit.classes)
+  std::uint64_t memory = 0;  // bytes rows and training may take; 0 = no limit; memory.limit beyond
   std::uint64_t seed = 1;
   InstructionSet instruction_set = InstructionSet::automatic;  // never changes the result
 };
@@ -48,6 +50,10 @@ std::span<const OptionInfo> train_option_table();
 // Sets one option from text (a switch takes ""). Fails with usage.value or usage.option
 // and then leaves the options as they were.
 Result<void> set_option(TrainOptions& options, std::string_view name, std::string_view text);
+
+// A number of bytes: digits and, if need be, K, M, G or T (powers of 1024). Fails with usage.value;
+// `name` is the option's.
+Result<std::uint64_t> parse_size(std::string_view name, std::string_view text);
 
 // Whether the options make sense together. train() calls it too.
 Result<void> validate(const TrainOptions& options);

@@ -1,16 +1,12 @@
 // Map: names of types -> writer -> header parser (SAX, fixed schema) -> layout and checksum checks.
 #include "base/tensor_file.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cerrno>
-#include <limits>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -86,6 +82,9 @@ void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Met
   }
   std::string header = json.dump();
   header.append((8 - header.size() % 8) % 8, ' ');
+  // The first byte of the file is the lowest of this length. It shall not be a digit: a file cut
+  // off after it would be text with one label in it.
+  while (header.size() % 256 == '0' || header.size() % 256 == '8') header.append(8, ' ');
   if (header.size() > kMaxHeader) {
     fail("limit.classes", "so many classes do not fit the header of a file");
   }
@@ -197,72 +196,63 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   std::set<std::string> top_;
 };
 
-// A regular file, a pipe, or standard input ("-"), to its end.
-template <class CheckHead>
-Buffer<std::byte> read_whole(const std::string& path, CheckHead check_head) {
-  const bool standard = path == "-";
-  const int fd = standard ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) fail_errno("io.open", path, "open", errno);
-  struct Closer {
-    int fd;
-    ~Closer() {
-      if (fd != STDIN_FILENO) static_cast<void>(close(fd));
-    }
-  } const closer{fd};
-  struct stat status {};
-  if (fstat(fd, &status) != 0) fail_errno("io.read", path, "read", errno);
-  if (!standard && !S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) {
-    fail("io.not-a-file", fmt::format("cannot read {}: not a regular file or pipe", escape(path)));
-  }
-  constexpr std::size_t kStep = std::size_t{1} << 20;
-  Buffer<std::byte> bytes;
-  for (std::size_t have = 0;;) {
-    // A little at first: what does not begin like a container is not read any further.
-    bytes.resize(
-        std::max(have + kStep, have == 0 ? 0 : static_cast<std::size_t>(status.st_size) + 1));
-    const ssize_t count = ::read(fd, bytes.data() + have, bytes.size() - have);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail_errno("io.read", path, "read", errno);
-    if (have == 0) check_head(bytes.span().first(static_cast<std::size_t>(count)));
-    have += static_cast<std::size_t>(count);
-    if (count == 0) {
-      bytes.resize(have);
-      return bytes;
-    }
-  }
-}
-
 }  // namespace
+
+bool looks_like_tensor_file(std::string_view head) {
+  using std::string_view_literals::operator""sv;
+  // A header length of at most 16 MiB leaves zero bytes, which text does not have; also with its
+  // bytes swapped, which shall be told.
+  return head.size() >= 9 && head[8] == '{' &&
+         (head.substr(4, 4) == "\0\0\0\0"sv || head.substr(0, 4) == "\0\0\0\0"sv);
+}
 
 TensorFile TensorFile::read(const std::string& path, std::string_view kind) {
   TensorFile file;
   file.path_ = path;
   file.kind_ = kind;
-  file.bytes_ = read_whole(path, [&](std::span<const std::byte> head) {
+  file.bytes_ = FileBytes::read(path, [&](std::span<const std::byte> head) {
     if (head.size() > 8 && static_cast<char>(head[8]) != '{') {
       file.reject("magic", fmt::format("this is not a hinge {}", kind));
     }
   });
-  const std::size_t size = file.bytes_.size();
+  file.open();
+  for (const Tensor& t : file.tensors_) {
+    if (file.field("checksum." + t.name) != to_hex(checksum(t.bytes))) file.bad_checksum(t);
+  }
+  return file;
+}
+
+TensorFile TensorFile::map(const std::string& path, std::string_view kind) {
+  TensorFile file;
+  file.path_ = path;
+  file.kind_ = kind;
+  file.bytes_ = FileBytes::map(path);
+  file.open();
+  return file;
+}
+
+void TensorFile::open() {
+  const std::span<const std::byte> bytes = bytes_.span();
   std::uint64_t length = 0;
-  if (size < sizeof length + 2) {
-    file.reject(size == 0 ? "truncated" : "magic",
-                fmt::format("{} bytes are no hinge {}", size, kind));
+  if (bytes.size() < sizeof length + 2) {
+    reject(bytes.empty() ? "truncated" : "magic",
+           fmt::format("{} bytes are no hinge {}", bytes.size(), kind_));
   }
-  std::memcpy(&length, file.bytes_.data(), sizeof length);
-  if (length > kMaxHeader || length % 8 != 0 || static_cast<char>(file.bytes_[8]) != '{') {
-    file.reject("magic", fmt::format("this is not a hinge {}", kind));
+  std::memcpy(&length, bytes.data(), sizeof length);
+  if (__builtin_bswap64(length) <= kMaxHeader && static_cast<char>(bytes[8]) == '{') {
+    reject("endian", "its header length is big-endian; hinge reads little-endian files");
   }
-  if (length > size - sizeof length) {
-    file.reject("truncated",
-                fmt::format("the header needs {} bytes, the file has {}", length + 8, size));
+  if (length > kMaxHeader || length % 8 != 0 || static_cast<char>(bytes[8]) != '{') {
+    reject("magic", fmt::format("this is not a hinge {}", kind_));
+  }
+  if (length > bytes.size() - sizeof length) {
+    reject("truncated",
+           fmt::format("the header needs {} bytes, the file has {}", length + 8, bytes.size()));
   }
   const std::string_view header =
-      as_text(file.bytes_.span()).substr(sizeof length, static_cast<std::size_t>(length));
-  const std::uint64_t data_bytes = size - sizeof length - length;
-  file.parse_header(header, data_bytes);
-  file.check_checksums(header, file.bytes_.data() + sizeof length + length);
-  return file;
+      as_text(bytes).substr(sizeof length, static_cast<std::size_t>(length));
+  parse_header(header, bytes.size() - sizeof length - length);
+  check_header_sum(header);
 }
 
 void TensorFile::parse_header(std::string_view header, std::uint64_t data_bytes) {
@@ -274,6 +264,7 @@ void TensorFile::parse_header(std::string_view header, std::uint64_t data_bytes)
   if (!nlohmann::json::sax_parse(header, &reader)) reject("header", reader.problem);
   metadata_ = std::move(reader.metadata);
   std::uint64_t expected = 0;
+  std::vector<std::uint64_t> ends;
   for (HeaderReader::Entry& entry : reader.entries) {
     const auto type = std::ranges::find(kTypes, entry.dtype, &TypeName::name);
     const std::string name = escape(entry.name);
@@ -293,31 +284,44 @@ void TensorFile::parse_header(std::string_view header, std::uint64_t data_bytes)
       reject("header", fmt::format("array {} is not aligned", name));
     }
     tensors_.push_back({std::move(entry.name), type->dtype, std::move(entry.shape), {}});
-    begins_.push_back(entry.offsets[0]);
+    ends.push_back(expected);
   }
-  begins_.push_back(expected);
   if (expected > data_bytes) {
     reject("truncated", fmt::format("expected {} bytes of arrays, found {}", expected, data_bytes));
   }
   if (expected < data_bytes) {
     reject("trailing", fmt::format("{} bytes after the last array", data_bytes - expected));
   }
+  const std::span<const std::byte> data = bytes_.span().last(data_bytes);
+  for (std::size_t i = 0, begin = 0; i < tensors_.size(); begin = ends[i++]) {
+    tensors_[i].bytes = data.subspan(begin, ends[i] - begin);
+  }
 }
 
-void TensorFile::check_checksums(std::string_view header, const std::byte* data) {
+void TensorFile::check_header_sum(std::string_view header) const {
   const std::string blank = blanked(header);
   if (blank.empty() || field("checksum.header") != to_hex(checksum_text(blank))) {
     reject("checksum", "checksum of the header does not match");
   }
-  for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    Tensor& t = tensors_[i];
-    t.bytes = {data + begins_[i], data + begins_[i + 1]};
-    if (field("checksum." + t.name) != to_hex(checksum(t.bytes))) {
-      reject("checksum",
-             fmt::format("checksum of section \"{}\" (offset {}, {} bytes) does not match",
-                         escape(t.name), t.bytes.data() - bytes_.data(), t.bytes.size()));
-    }
+}
+
+void TensorFile::check(std::string_view name,
+                       const std::function<void(std::uint64_t end)>& inspect) const {
+  constexpr std::size_t kStep = std::size_t{1} << 18;
+  const Tensor& t = named(name);
+  Checksum sum;
+  for (std::size_t at = 0; at < t.bytes.size(); at += kStep) {
+    const std::size_t count = std::min(kStep, t.bytes.size() - at);
+    sum.add(t.bytes.subspan(at, count));
+    inspect(at + count);
   }
+  if (field("checksum." + t.name) != to_hex(sum.value())) bad_checksum(t);
+}
+
+void TensorFile::bad_checksum(const Tensor& tensor) const {
+  reject("checksum", fmt::format("checksum of section \"{}\" (offset {}, {} bytes) does not match",
+                                 escape(tensor.name), tensor.bytes.data() - bytes_.span().data(),
+                                 tensor.bytes.size()));
 }
 
 const std::string& TensorFile::field(const std::string& key) const {
@@ -332,10 +336,18 @@ bool TensorFile::has(std::string_view name) const {
   return std::ranges::find(tensors_, name, &Tensor::name) != tensors_.end();
 }
 
-std::span<const std::uint64_t> TensorFile::shape(std::string_view name) const {
+const Tensor& TensorFile::named(std::string_view name) const {
   const auto found = std::ranges::find(tensors_, name, &Tensor::name);
   if (found == tensors_.end()) reject("header", fmt::format("array \"{}\" is missing", name));
-  return found->shape;
+  return *found;
+}
+
+std::span<const std::uint64_t> TensorFile::shape(std::string_view name) const {
+  return named(name).shape;
+}
+
+DType TensorFile::dtype(std::string_view name) const {
+  return named(name).dtype;
 }
 
 std::span<const std::byte> TensorFile::find(std::string_view name, DType dtype,

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -14,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/buffer.h"
+#include "base/file_bytes.h"
 
 namespace hinge {
 
@@ -42,6 +43,9 @@ Tensor tensor(std::string name, std::vector<std::uint64_t> shape, std::span<cons
   return {std::move(name), dtype_of<T>(), std::move(shape), std::as_bytes(values)};
 }
 
+// Whether a file that begins with these bytes (9 are enough) may be a container.
+bool looks_like_tensor_file(std::string_view head);
+
 using Metadata = std::map<std::string, std::string>;
 
 // Tensors are laid out wide types first, then by name. Checksums are added to the metadata. Throws
@@ -50,13 +54,23 @@ void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Met
 
 class TensorFile {
  public:
-  // `kind` ("model") starts the ids of its errors: model.truncated, model.checksum, ... Throws
-  // Failure.
+  // Reads and checks everything. `kind` ("model") starts the ids of its errors: model.truncated,
+  // model.checksum, ... Throws Failure.
   static TensorFile read(const std::string& path, std::string_view kind);
+
+  // Maps the file and checks its header and layout; the arrays are for the caller to check().
+  static TensorFile map(const std::string& path, std::string_view kind);
+
+  // Goes through an array once: compares its checksum, and calls inspect(end) whenever the bytes
+  // before `end` have been seen, while they are still in the cache. Arrays may be checked in
+  // parallel.
+  void check(std::string_view name, const std::function<void(std::uint64_t end)>& inspect) const;
+  void check_unchanged() const { bytes_.check_unchanged(); }  // io.changed
 
   const Metadata& metadata() const { return metadata_; }
   const std::string& field(const std::string& key) const;  // fails with KIND.header if missing
-  bool has(std::string_view name) const;
+  bool has_field(const std::string& key) const { return metadata_.contains(key); }
+  bool has(std::string_view name) const;  // an array
 
   // The array of that name; fails with KIND.header unless it has this type and shape.
   template <class T>
@@ -65,21 +79,24 @@ class TensorFile {
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
   std::span<const std::uint64_t> shape(std::string_view name) const;
+  DType dtype(std::string_view name) const;
 
   [[noreturn]] void reject(std::string_view problem, std::string message) const;
 
  private:
+  void open();
   void parse_header(std::string_view header, std::uint64_t data_bytes);
-  void check_checksums(std::string_view header, const std::byte* data);
+  void check_header_sum(std::string_view header) const;
+  [[noreturn]] void bad_checksum(const Tensor& tensor) const;
+  const Tensor& named(std::string_view name) const;
   std::span<const std::byte> find(std::string_view name, DType dtype,
                                   std::span<const std::uint64_t> shape) const;
 
   std::string path_;
   std::string kind_;
-  Buffer<std::byte> bytes_;
+  FileBytes bytes_;
   Metadata metadata_;
-  std::vector<Tensor> tensors_;        // in file order
-  std::vector<std::uint64_t> begins_;  // of the arrays after the header, and the end of the last
+  std::vector<Tensor> tensors_;  // in file order
 };
 
 }  // namespace hinge

@@ -7,6 +7,8 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/tensor_file.h"
+#include "data/data_file.h"
 #include "data/dataset_builder.h"
 #include "data/source.h"
 
@@ -52,9 +54,7 @@ void check_matrix(const CsrView<Value>& m) {
   }
 }
 
-}  // namespace
-
-std::vector<LabelCount> DatasetBuilder::count_classes(std::span<const std::int64_t> labels) {
+std::vector<LabelCount> count_classes(std::span<const std::int64_t> labels) {
   std::unordered_map<std::int64_t, std::uint64_t> counts;
   // Neighbouring rows often share a label: count runs, not rows.
   for (std::size_t i = 0; i < labels.size();) {
@@ -70,22 +70,43 @@ std::vector<LabelCount> DatasetBuilder::count_classes(std::span<const std::int64
   return classes;
 }
 
+Dataset read_rows(const std::vector<std::string>& files, const ReadOptions& options,
+                  std::vector<Error>& warnings) {
+  const auto binary = std::ranges::find_if(files, is_data_file);
+  if (binary != files.end()) {
+    if (files.size() == 1) return map_dataset(TensorFile::map(files[0], "cache"), options);
+    fail_file("data.encoding", *binary, "a binary data set cannot be one of several files",
+              "convert the text of all of them into one data set");
+  }
+  const bool cached = options.cache != Cache::off && !options.on_bad_row;
+  return cached ? read_cached(files, options, warnings) : read_text(files, options, warnings);
+}
+
+}  // namespace
+
+Dataset DatasetBuilder::wrap(Dataset::View view, std::span<const std::int64_t> labels,
+                             std::span<const double> weights, int index_base,
+                             std::shared_ptr<const void> owner) {
+  Dataset data;
+  data.view_ = view;
+  data.labels_ = labels;
+  data.weights_ = weights;
+  data.classes_ = count_classes(labels);
+  data.index_base_ = index_base;
+  data.owner_ = std::move(owner);
+  return data;
+}
+
 Result<Dataset> Dataset::wrap(View view, std::span<const std::int64_t> labels,
                               std::span<const double> weights, std::shared_ptr<const void> owner) {
   return guard([&] {
     std::visit([](const auto& m) { check_matrix(m); }, view);
-    Dataset data;
-    data.view_ = view;
-    if (labels.size() != data.rows()) {
-      bad_matrix(fmt::format("{} labels for {} rows", labels.size(), data.rows()));
+    const std::uint64_t rows = std::visit([](const auto& m) { return m.rows; }, view);
+    if (labels.size() != rows) {
+      bad_matrix(fmt::format("{} labels for {} rows", labels.size(), rows));
     }
-    if (!weights.empty()) check_weights(weights, data.rows());
-    data.labels_ = labels;
-    data.weights_ = weights;
-    data.classes_ = DatasetBuilder::count_classes(labels);
-    data.index_base_ = 0;
-    data.owner_ = std::move(owner);
-    return data;
+    if (!weights.empty()) check_weights(weights, rows);
+    return DatasetBuilder::wrap(view, labels, weights, 0, std::move(owner));
   });
 }
 
@@ -117,7 +138,7 @@ Result<std::vector<std::string>> source_files(const std::string& source) {
 Result<Dataset> read_dataset(const std::string& source, const ReadOptions& options,
                              std::vector<Error>& warnings) {
   return guard([&] {
-    Dataset data = read_text(expand_source(source), options, warnings);
+    Dataset data = read_rows(expand_source(source), options, warnings);
     if (options.weights_file.empty()) return data;
     return take(data.with_weights(read_weights(options.weights_file, options.stop)));
   });

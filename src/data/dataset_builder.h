@@ -21,20 +21,17 @@ struct DatasetArrays {
 class DatasetBuilder {
  public:
   // The arrays must be what dataset.h promises; they are not checked again.
+  static Dataset wrap(Dataset::View view, std::span<const std::int64_t> labels,
+                      std::span<const double> weights, int index_base,
+                      std::shared_ptr<const void> owner);
+
   template <class Value>
   static Dataset build(DatasetArrays<Value> arrays, std::uint64_t features, int index_base) {
     auto owned = std::make_shared<DatasetArrays<Value>>(std::move(arrays));
-    Dataset data;
-    data.view_ = CsrView<Value>{owned->labels.size(), features, owned->offsets.data(),
-                                owned->columns.data(), owned->values.data()};
-    data.labels_ = owned->labels.span();
-    data.classes_ = count_classes(data.labels_);
-    data.index_base_ = index_base;
-    data.owner_ = std::move(owned);
-    return data;
+    const CsrView<Value> view = {owned->labels.size(), features, owned->offsets.data(),
+                                 owned->columns.data(), owned->values.data()};
+    return wrap(view, owned->labels.span(), {}, index_base, owned);
   }
-
-  static std::vector<LabelCount> count_classes(std::span<const std::int64_t> labels);
 };
 
 // One factor a row from a text file, one number a line. Throws Failure (data.weight, io.*).
@@ -43,5 +40,9 @@ std::vector<double> read_weights(const std::string& path, const std::atomic<bool
 // libsvm text from these files. Throws Failure.
 Dataset read_text(const std::vector<std::string>& paths, const ReadOptions& options,
                   std::vector<Error>& warnings);
+
+// The same through the cache beside the first file (docs/formats.md).
+Dataset read_cached(const std::vector<std::string>& paths, const ReadOptions& options,
+                    std::vector<Error>& warnings);
 
 }  // namespace hinge

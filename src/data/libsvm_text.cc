@@ -4,7 +4,8 @@
 // and anything else that yields bytes in order are read the same way. Chunks are parsed in parallel
 // (text_row.h) into small batches that stay in the cache, and appended to the final arrays in their
 // order (Assembly). Nothing depends on the number of threads: not the arrays, not which errors are
-// reported, not their line numbers.
+// reported, not their line numbers. Decompressing is the taker's work, so that it overlaps with the
+// parsing of what others have taken.
 #include <fmt/core.h>
 #include <sys/stat.h>
 
@@ -13,9 +14,11 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/tensor_file.h"
 #include "data/dataset_builder.h"
 #include "data/source.h"
 #include "data/text_row.h"
@@ -32,7 +35,8 @@ struct Chunk {
   std::size_t size = 0;
   std::uint64_t sequence = 0;  // position among all chunks
   std::size_t file = 0;
-  std::uint64_t offset = 0;   // of the first byte in its file
+  std::uint64_t offset = 0;   // of the first byte in its file, decompressed
+  double share = 0;           // of all input, up to here; 0 when unknown
   bool unterminated = false;  // the '\n' at the end was added
 };
 
@@ -44,8 +48,6 @@ const char* recognise(std::string_view head) {
   };
   using std::string_view_literals::operator""sv;
   static constexpr Magic kMagics[] = {
-      {"\x1f\x8b"sv, "a gzip file"},      {"BZh"sv, "a bzip2 file"},
-      {"\xfd\x37zXZ\0"sv, "an xz file"},  {"\x28\xb5\x2f\xfd"sv, "a zstd file"},
       {"PK\3\4"sv, "a zip archive"},      {"\x7f\x45LF"sv, "a program (ELF)"},
       {"\xff\xd8\xff"sv, "a JPEG image"}, {"\x89PNG"sv, "a PNG image"},
       {"PAR1"sv, "a parquet file"},       {"%PDF"sv, "a PDF document"},
@@ -57,9 +59,7 @@ const char* recognise(std::string_view head) {
   }
   if (head.size() >= 4 && head[1] == '\0' && head[3] == '\0') return "UTF-16 text";
   if (head.size() >= 4 && head[0] == '\0' && head[2] == '\0') return "UTF-16 text";
-  if (head.size() >= 9 && head[8] == '{' && head.substr(3, 5) == "\0\0\0\0\0"sv) {
-    return "a hinge model";
-  }
+  if (looks_like_tensor_file(head)) return "a model or data set of hinge";
   return nullptr;
 }
 
@@ -69,31 +69,60 @@ class Feeder {
   Feeder(const std::vector<std::string>& paths, const ReadOptions& options)
       : paths_(paths), options_(options) {
     // Every file must open before the first is read. A pipe can be opened once only.
+    bool known = true;
     for (const std::string& path : paths) {
       struct stat status {};
       const bool pipe = stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+      known = known && path != "-" && !pipe;
       if (path != "-" && !pipe) total_ += ByteSource(path).size();
+    }
+    if (!known) total_ = 0;
+  }
+
+  // False at the end. After a failure there is nothing more; chunk.sequence tells its place.
+  bool next(Chunk& chunk) {
+    try {
+      return advance(chunk);
+    } catch (...) {
+      file_ = paths_.size();
+      chunk.sequence = sequence_++;
+      throw;
     }
   }
 
-  bool next(Chunk& chunk) {
-    if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) {
-      fail("run.interrupted", "interrupted while reading");
-    }
+  // Rows of a compressed file that make no sense may be due to damage that shows only further on.
+  // Reads on for a while to find out.
+  void look_for_damage() {
+    if (!source_ || !source_->compressed()) return;
+    std::vector<char> sink(kChunkBytes);
+    for (int i = 0; i < 4096 && source_->read(sink) == sink.size(); ++i) check_stop();
+  }
+
+ private:
+  bool advance(Chunk& chunk) {
+    check_stop();
     while (file_ < paths_.size()) {
       if (!source_) open_file();
       if (fill(chunk)) {
         chunk.sequence = sequence_++;
-        if (options_.progress) options_.progress(bytes_, total_);
+        const std::uint64_t bytes = before_ + source_->position();
+        chunk.share = total_ == 0 ? 0.0 : static_cast<double>(bytes) / static_cast<double>(total_);
+        if (options_.progress) options_.progress(bytes, total_);
         return true;
       }
+      before_ += source_->position();
       source_.reset();
       ++file_;
     }
     return false;
   }
 
- private:
+  void check_stop() const {
+    if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) {
+      fail("run.interrupted", "interrupted while reading");
+    }
+  }
+
   void open_file() {
     source_ = std::make_unique<ByteSource>(paths_[file_], options_.stop);
     tail_.clear();
@@ -115,12 +144,13 @@ class Feeder {
       const std::size_t room = chunk.text.size() - kTextPadding - size;
       if (room == 0) {
         check_line_length({chunk.text.data(), size});
-        chunk.text.resize(2 * chunk.text.size());
+        chunk.text.resize(std::min<std::uint64_t>(2 * chunk.text.size(),
+                                                  options_.max_line_bytes + 1 + kTextPadding));
         continue;
       }
       const std::size_t count = source_->read({chunk.text.data() + size, room});
       if (offset_ == 0 && size == 0) check_head({chunk.text.data(), count});
-      bytes_ += count;
+      check_bytes(count);
       ended_ = count < room;
       const void* newline = memrchr(chunk.text.data() + size, '\n', count);
       size += count;
@@ -154,8 +184,16 @@ class Feeder {
     if (const char* name = recognise(head)) {
       fail_file("data.encoding", source_->name(),
                 fmt::format("not libsvm text: looks like {}", name),
-                "give plain text; an xz file, say, can be read with: xz -dc FILE | hinge ... -");
+                "give libsvm text, plain or compressed by gzip, bzip2, xz or zstd");
     }
+  }
+
+  void check_bytes(std::size_t count) {
+    bytes_ += count;
+    if (bytes_ <= options_.max_bytes) return;
+    fail_file("limit.bytes", source_->name(),
+              fmt::format("the data is longer than {} bytes", options_.max_bytes),
+              "is this the right file? --max-bytes sets the limit");
   }
 
   // Only the first line of a chunk can be longer than a chunk usually is.
@@ -164,7 +202,7 @@ class Feeder {
     if (text.substr(0, options_.max_line_bytes).find('\n') != std::string_view::npos) return;
     fail_file("limit.line-bytes", source_->name(),
               fmt::format("a line is longer than {} bytes", options_.max_line_bytes),
-              "is this the right file?");
+              "is this the right file? --max-line-bytes sets the limit");
   }
 
   const std::vector<std::string>& paths_;
@@ -175,12 +213,14 @@ class Feeder {
   bool ended_ = false;
   std::uint64_t offset_ = 0;  // in the file, of the next chunk
   std::uint64_t sequence_ = 0;
-  std::uint64_t bytes_ = 0;
-  std::uint64_t total_ = 0;
+  std::uint64_t bytes_ = 0;   // of all files, decompressed
+  std::uint64_t before_ = 0;  // of the files that are done, as stored
+  std::uint64_t total_ = 0;   // as stored; 0 when unknown
 };
 
 template <class Value>
-void parse_chunk(const Chunk& chunk, const RowRules& rules, RowBatch<Value>& batch) {
+void parse_chunk(const Chunk& chunk, const RowRules& rules, std::size_t max_errors,
+                 RowBatch<Value>& batch) {
   batch.reset(chunk.size);
   const char* p = chunk.text.data();
   const char* const end = p + chunk.size;
@@ -198,7 +238,7 @@ void parse_chunk(const Chunk& chunk, const RowRules& rules, RowBatch<Value>& bat
     if (batch.errors.size() > errors) {
       batch.errors.back().offset +=
           chunk.offset + static_cast<std::uint64_t>(p - chunk.text.data());
-      if (batch.errors.size() == kMaxErrors) return;
+      if (batch.errors.size() == max_errors) return;
     }
     p = newline + 1;
   }
@@ -208,7 +248,8 @@ void parse_chunk(const Chunk& chunk, const RowRules& rules, RowBatch<Value>& bat
 template <class Value>
 class Assembly {
  public:
-  explicit Assembly(const std::vector<std::string>& paths) : paths_(paths) {
+  Assembly(const std::vector<std::string>& paths, const ReadOptions& options)
+      : paths_(paths), options_(options) {
     constexpr std::uint64_t kZero = 0;
     arrays_.offsets.append(&kZero, 1);
   }
@@ -219,10 +260,16 @@ class Assembly {
       lines_ = 0;
     }
     for (Error& error : batch.errors) {
-      if (errors_.size() == kMaxErrors) break;
       error.file = name();
       error.line += lines_;
-      errors_.push_back(std::move(error));
+      if (options_.on_bad_row) {
+        options_.on_bad_row(error);
+      } else if (!full()) {
+        if (error.id == "data.value.nonfinite") {
+          error.help += fmt::format("; `hinge check {}` lists all such rows", escape(name()));
+        }
+        errors_.push_back(std::move(error));
+      }
     }
     merge(index_zero_, batch.index_zero);
     merge(unsorted_, batch.unsorted);
@@ -232,6 +279,7 @@ class Assembly {
     all_lines_ += batch.lines;
     if (!errors_.empty()) return;  // nothing will be made of the rows
 
+    check_memory(chunk, batch);
     const std::uint64_t before = arrays_.columns.size();
     for (std::uint64_t& end : batch.ends) end += before;
     arrays_.offsets.append(batch.ends.data(), batch.ends.size());
@@ -242,6 +290,16 @@ class Assembly {
   }
 
   bool full() const { return errors_.size() == kMaxErrors; }
+
+  // The input itself failed, after what was appended. A damaged stream, the only failure with an
+  // offset, explains bad rows before it.
+  void stop(Error error) {
+    if (error.offset > 0) {
+      errors_.insert(errors_.begin(), std::move(error));
+    } else {
+      errors_.push_back(std::move(error));
+    }
+  }
 
   Dataset finish(const RowRules& rules, Pool& pool, std::vector<Error>& warnings) {
     if (!errors_.empty()) {
@@ -284,6 +342,22 @@ class Assembly {
     std::uint64_t line = 0, column = 0;
   };
 
+  // In memory a row takes its nonzeros, an offset and a label.
+  static std::uint64_t bytes_of(std::uint64_t rows, std::uint64_t nonzeros) {
+    return rows * (sizeof(std::uint64_t) + sizeof(std::int64_t)) +
+           nonzeros * (sizeof(std::uint32_t) + sizeof(Value));
+  }
+
+  void check_memory(const Chunk& chunk, const RowBatch<Value>& batch) const {
+    const std::uint64_t bytes = bytes_of(arrays_.labels.size() + batch.labels.size(),
+                                         arrays_.columns.size() + batch.nonzeros);
+    if (options_.memory == 0 || bytes <= options_.memory) return;
+    const double need = static_cast<double>(bytes) / (chunk.share > 0 ? chunk.share : 1.0);
+    fail("memory.limit", fmt::format("the data needs {} {:.3g} MiB, --memory allows {:.3g} MiB",
+                                     chunk.share > 0 ? "about" : "more than", need / 0x1p20,
+                                     static_cast<double>(options_.memory) / 0x1p20));
+  }
+
   std::string name() const { return paths_[file_] == "-" ? "<stdin>" : paths_[file_]; }
 
   void merge(Place& place, const Oddity& found) {
@@ -300,6 +374,7 @@ class Assembly {
   }
 
   const std::vector<std::string>& paths_;
+  const ReadOptions& options_;
   DatasetArrays<Value> arrays_;
   std::vector<Error> errors_;
   Place index_zero_, unsorted_, underflow_, qid_;
@@ -314,11 +389,12 @@ template <class Value>
 class TextReader {
  public:
   TextReader(const std::vector<std::string>& paths, const ReadOptions& options)
-      : feeder_(paths, options), assembly_(paths) {
+      : feeder_(paths, options), assembly_(paths, options) {
     rules_.labels = options.labels;
     rules_.strict = options.strict;
     rules_.base = options.index_base == IndexBase::zero ? 0 : 1;
     rules_.base_is_fixed = options.index_base != IndexBase::automatic;
+    max_errors_ = options.on_bad_row ? SIZE_MAX : kMaxErrors;
   }
 
   Dataset read(Pool& pool, std::vector<Error>& warnings) {
@@ -332,6 +408,11 @@ class TextReader {
         throw;
       }
     });
+    if (assembly_.full()) {
+      if (const Result<void> rest = guard([&] { feeder_.look_for_damage(); }); !rest.ok()) {
+        assembly_.stop(rest.error());
+      }
+    }
     return assembly_.finish(rules_, pool, warnings);
   }
 
@@ -340,22 +421,33 @@ class TextReader {
     Chunk chunk;
     RowBatch<Value> batch;
     while (true) {
+      std::optional<Error> failure;
       {
         const std::lock_guard lock(feeder_mutex_);
-        if (!feeder_.next(chunk)) return;
+        try {
+          if (!feeder_.next(chunk)) return;
+        } catch (Failure& thrown) {
+          if (thrown.error.id == "run.interrupted") throw;
+          failure = std::move(thrown.error);
+        }
       }
-      parse_chunk(chunk, rules_, batch);
+      if (!failure) parse_chunk(chunk, rules_, max_errors_, batch);
       std::unique_lock lock(mutex_);
       turn_.wait(lock, [&] { return over_ || appended_ == chunk.sequence; });
       if (over_) return;
-      assembly_.append(chunk, batch);
+      if (failure) {
+        assembly_.stop(std::move(*failure));
+      } else {
+        assembly_.append(chunk, batch);
+      }
       ++appended_;
-      over_ = assembly_.full();
+      over_ = failure || assembly_.full();
       turn_.notify_all();
     }
   }
 
   RowRules rules_;
+  std::size_t max_errors_ = 0;  // of one chunk
   std::mutex feeder_mutex_;
   Feeder feeder_;
   std::mutex mutex_;  // guards the rest

@@ -7,11 +7,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/error.h"
 
 namespace hinge {
+namespace {
+
+constexpr std::size_t kInputBytes = std::size_t{1} << 17;
+
+FileVersion version_of(const struct stat& status) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  return {static_cast<std::uint64_t>(status.st_size),
+          status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec};
+}
+
+}  // namespace
 
 std::vector<std::string> expand_source(const std::string& source) {
   if (source == "-" || access(source.c_str(), F_OK) == 0 ||
@@ -23,10 +35,20 @@ std::vector<std::string> expand_source(const std::string& source) {
   std::vector<std::string> files;
   if (result == 0) files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   globfree(&found);
+  // Caches lie beside their files and must not be taken for data.
+  std::erase_if(files, [](const std::string& file) {
+    return file.ends_with(kCacheSuffix) &&
+           is_regular(file.substr(0, file.size() - kCacheSuffix.size()));
+  });
   if (files.empty()) {
     fail("io.open", fmt::format("cannot open {}: no file matches the pattern", escape(source)));
   }
   return files;
+}
+
+bool is_regular(const std::string& path) {
+  struct stat status {};
+  return path != "-" && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
 ByteSource::ByteSource(const std::string& path, const std::atomic<bool>* stop)
@@ -47,9 +69,7 @@ ByteSource::ByteSource(const std::string& path, const std::atomic<bool>* stop)
                  : open(path.c_str(), O_RDONLY | O_CLOEXEC | (regular_ ? 0 : O_NONBLOCK));
   if (fd_ < 0) fail_errno("io.open", path, "open", errno);
   if (regular_) {
-    size_ = static_cast<std::uint64_t>(status.st_size);
-    modified_[0] = status.st_mtim.tv_sec;
-    modified_[1] = status.st_mtim.tv_nsec;
+    version_ = version_of(status);
     static_cast<void>(posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL));
   }
 }
@@ -59,34 +79,92 @@ ByteSource::~ByteSource() {
 }
 
 std::size_t ByteSource::read(std::span<char> into) {
+  if (!looked_) look();
+  return decoder_ ? decode(into) : read_plain(into);
+}
+
+// The first bytes tell whether the rest needs a decoder.
+void ByteSource::look() {
+  looked_ = true;
+  buffer_.resize(kDecoderHead);
+  in_ = {buffer_.data(), read_raw(buffer_)};
+  decoder_ = make_decoder({in_.data(), in_.size()});
+  if (!decoder_) return;
+  const std::size_t have = in_.size();
+  buffer_.resize(kInputBytes);
+  in_ = {buffer_.data(), have};
+}
+
+std::size_t ByteSource::read_plain(std::span<char> into) {
+  const std::size_t head = std::min(in_.size(), into.size());
+  std::copy_n(in_.data(), head, into.data());
+  in_ = in_.subspan(head);
+  const std::size_t count = head + read_raw(into.subspan(head));
+  if (count < into.size()) check_unchanged();
+  return count;
+}
+
+std::size_t ByteSource::decode(std::span<char> into) {
   std::size_t have = 0;
   while (have < into.size()) {
+    if (in_.empty() && !ended_) in_ = {buffer_.data(), read_raw(buffer_)};
+    Decoder::Step step;
+    try {
+      step = decoder_->decode(in_, into.subspan(have), ended_);
+    } catch (const Decoder::Damage& damage) {
+      in_ = in_.subspan(damage.consumed);
+      damaged(damage.what);
+    }
+    if (step.consumed + step.produced == 0 && ended_ && !step.complete) damaged("cut off");
+    in_ = in_.subspan(step.consumed);
+    have += step.produced;
+    if (step.consumed + step.produced == 0 && ended_) {
+      check_unchanged();
+      break;
+    }
+    if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) interrupted();
+  }
+  return have;
+}
+
+void ByteSource::damaged(std::string_view what) const {
+  Error error = make_error(
+      fmt::format("data.{}", decoder_->name()),
+      fmt::format("the {} stream is {} (at byte {})", decoder_->name(), what, position()),
+      "copy or compress the file again");
+  error.file = name_;
+  error.offset = position();
+  throw Failure{std::move(error)};
+}
+
+// Fewer bytes than asked for only at the end.
+std::size_t ByteSource::read_raw(std::span<char> into) {
+  std::size_t have = 0;
+  while (have < into.size() && !ended_) {
     if (!regular_) wait_for_bytes();
     const ssize_t count = ::read(fd_, into.data() + have, into.size() - have);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count < 0) {
       const int reason = errno;
       fail("io.read", fmt::format("cannot read {}: {} (at byte {})", escape(name_),
-                                  errno_text(reason), read_ + have));
+                                  errno_text(reason), read_));
     }
-    if (count == 0) {
-      read_ += have;
-      check_unchanged();
-      return have;
-    }
+    ended_ = count == 0;
     have += static_cast<std::size_t>(count);
+    read_ += static_cast<std::size_t>(count);
   }
-  read_ += have;
   return have;
+}
+
+void ByteSource::interrupted() const {
+  fail("run.interrupted", fmt::format("interrupted while reading {}", escape(name_)));
 }
 
 // A pipe may be silent for hours; whoever waits for it must still notice a signal.
 void ByteSource::wait_for_bytes() const {
   pollfd request = {fd_, POLLIN, 0};
   do {
-    if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) {
-      fail("run.interrupted", fmt::format("interrupted while reading {}", escape(name_)));
-    }
+    if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) interrupted();
   } while (poll(&request, 1, 100) <= 0);
 }
 
@@ -94,8 +172,7 @@ void ByteSource::check_unchanged() const {
   if (!regular_) return;
   struct stat now {};
   if (fstat(fd_, &now) != 0) fail_errno("io.read", name_, "read", errno);
-  if (static_cast<std::uint64_t>(now.st_size) != size_ || now.st_mtim.tv_sec != modified_[0] ||
-      now.st_mtim.tv_nsec != modified_[1]) {
+  if (version_of(now) != version_) {
     fail("io.changed", fmt::format("{} changed while it was read", escape(name_)));
   }
 }

@@ -1,17 +1,34 @@
-// Where bytes come from: a file, a pipe, or standard input, read front to back.
+// Where bytes come from: a file, a pipe, or standard input, read front to back, plain or
+// compressed.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "data/decoder.h"
+
 namespace hinge {
+
+// Appended to the name of a text file, names its cache.
+constexpr std::string_view kCacheSuffix = ".cache";
 
 // The files behind a DATA argument: itself ("-" and existing paths), or what a pattern matches, in
 // name order. Throws Failure (io.open) when nothing matches.
 std::vector<std::string> expand_source(const std::string& source);
+
+bool is_regular(const std::string& path);  // "-" is not
+
+// What identifies the content of a regular file without reading it.
+struct FileVersion {
+  std::uint64_t size = 0;
+  std::int64_t modified = 0;  // nanoseconds
+  bool operator==(const FileVersion&) const = default;
+};
 
 class ByteSource {
  public:
@@ -21,24 +38,39 @@ class ByteSource {
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
 
-  // Reads up to into.size() bytes; fewer only at the end, 0 after it. At the end of a regular file
-  // checks that it has not changed since it was opened. Throws Failure (io.read, io.changed).
+  // Reads up to into.size() bytes, decompressed; fewer only at the end, 0 after it. At the end of a
+  // regular file checks that it has not changed since it was opened. Throws Failure (io.read,
+  // io.changed; data.gzip and its like for a damaged stream).
   std::size_t read(std::span<char> into);
 
-  std::uint64_t size() const { return size_; }  // 0 when unknown
+  bool regular() const { return regular_; }
+  FileVersion version() const { return version_; }               // of a regular file
+  std::uint64_t size() const { return version_.size; }           // as stored; 0 when unknown
+  std::uint64_t position() const { return read_ - in_.size(); }  // bytes used, as stored
+  bool compressed() const { return decoder_ != nullptr; }        // known after the first read()
   const std::string& name() const { return name_; }
 
  private:
+  void look();
+  std::size_t read_plain(std::span<char> into);
+  std::size_t decode(std::span<char> into);
+  std::size_t read_raw(std::span<char> into);
   void check_unchanged() const;
   void wait_for_bytes() const;
+  [[noreturn]] void interrupted() const;
+  [[noreturn]] void damaged(std::string_view what) const;
 
   std::string name_;  // as messages show it
   const std::atomic<bool>* stop_;
   int fd_ = -1;
-  std::uint64_t size_ = 0;
-  std::uint64_t read_ = 0;
   bool regular_ = false;
-  std::int64_t modified_[2] = {0, 0};  // seconds, nanoseconds
+  FileVersion version_;
+  std::uint64_t read_ = 0;  // bytes taken from the descriptor
+  bool looked_ = false;
+  bool ended_ = false;  // the descriptor has no more
+  std::vector<char> buffer_;
+  std::span<const char> in_;  // part of buffer_ not used yet
+  std::unique_ptr<Decoder> decoder_;
 };
 
 }  // namespace hinge

@@ -21,7 +21,6 @@ namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxPrefix = std::size_t{1} << 20;  // bytes of a line up to its label's end
-constexpr std::size_t kMaxClasses = 100'000;
 constexpr std::uint64_t kSplitStream = 0x73706c31;
 
 bool is_blank(char c) {

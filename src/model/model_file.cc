@@ -320,11 +320,10 @@ bool looks_like_model(const std::string& path) {
   if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
-  unsigned char head[9] = {};
+  char head[9] = {};
   const ssize_t count = read(fd, head, sizeof head);
   static_cast<void>(close(fd));
-  // A header length below 16 MiB leaves zero bytes; text has none.
-  return count == sizeof head && head[4] == 0 && head[7] == 0 && head[8] == '{';
+  return count > 0 && looks_like_tensor_file({head, static_cast<std::size_t>(count)});
 }
 
 }  // namespace hinge

@@ -269,7 +269,12 @@ TEST(Error, EveryIdInTheSourcesIsInTheCatalogue) {
         if (looks_like_id(literal) && families.contains(family) && !arrays.contains(literal)) {
           check(literal);
         }
-        if (std::string_view(text).substr(0, open).ends_with("reject(")) check("model." + literal);
+        if (std::string_view(text).substr(0, open).ends_with("reject(")) {
+          // The container is read for models and for data sets.
+          const bool data = path.find("/data/") != std::string::npos;
+          if (!data) check("model." + literal);
+          if (data || path.find("/base/") != std::string::npos) check("cache." + literal);
+        }
         open = text.find('"', open + 1);
       }
     }

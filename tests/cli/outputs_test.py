@@ -198,8 +198,10 @@ class DamagedModelTest(CommandCase):
         self.assertSays(self.hinge("predict", "d.svm", ".", code=66), r"hinge: error: .* \[io\.not-a-file\]")
 
     def test_model_given_as_data(self):
-        run = self.hinge("train", "m", "n", code=65)
-        self.assertSays(run, r"m: error: .*looks like.* \[data\.encoding\]")
+        run = self.hinge("train", "m", "n", code=80)
+        self.assertSays(run, r"m: error: this is a model of hinge, not a data set \[cache\.magic\]")
+        run = self.hinge("train", "-", "n", stdin=self.good, code=65)
+        self.assertSays(run, r"<stdin>: error: .*looks like.* \[data\.encoding\]")
 
 
 @table([(number.name, number, code) for number, code in SIGNALS.items()])

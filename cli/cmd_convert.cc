@@ -1,0 +1,90 @@
+#include <fmt/core.h>
+
+#include <memory>
+
+#include "cli.h"
+
+namespace hinge::cli {
+namespace {
+
+struct Convert {
+  Reporter reporter;
+  DataArguments data;  // IN
+  std::string output;
+  std::string to;
+
+  int run();
+
+ private:
+  int convert_model();
+  int convert_data();
+  std::string form(std::string_view suffix, const char* with, const char* without) const;
+};
+
+// The form of OUT: what --to says, or by its suffix. `with` and `without` are the two there are.
+std::string Convert::form(std::string_view suffix, const char* with, const char* without) const {
+  if (to.empty()) return output.ends_with(suffix) ? with : without;
+  if (to == with || to == without) return to;
+  usage_value(
+      fmt::format("--to: {} can become {} or {}, not {}", escape(data.source), with, without, to));
+}
+
+int Convert::convert_model() {
+  const Result<Model> model = load_model(data.source);
+  if (!model.ok()) return reporter.fail(model.error(), "nothing written");
+  const Result<void> saved = save_model(*model, output);
+  return saved.ok() ? 0 : reporter.fail(saved.error(), "nothing written");
+}
+
+int Convert::convert_data() {
+  const DataFormat format =
+      form(".hinge", "binary", "text") == "binary" ? DataFormat::binary : DataFormat::text;
+  const Result<Dataset> rows = data.load(reporter);
+  if (!rows.ok()) return reporter.fail(rows.error(), "nothing written");
+  const Result<void> saved = save_dataset(
+      *rows, output, {.format = format, .threads = data.read.threads, .stop = &stop_flag()});
+  if (!saved.ok()) return reporter.fail(saved.error(), "nothing written");
+  reporter.log(fmt::format("{} rows, {} features, {} nonzeros", rows->rows(), rows->features(),
+                           rows->nonzeros()));
+  return 0;
+}
+
+int Convert::run() {
+  const Result<void> checked = check_outputs({output}, {data.source, data.read.weights_file});
+  if (!checked.ok()) return reporter.fail(checked.error(), "nothing written");
+  return looks_like_model(data.source) && !looks_like_dataset(data.source) ? convert_model()
+                                                                           : convert_data();
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app, Action& action) {
+  auto convert = std::make_shared<Convert>();
+  CLI::App* command = app.add_subcommand(
+      "convert", "Turn text into a binary data set and back, models into LIBLINEAR's and back.");
+  command
+      ->add_option("IN", convert->data.source,
+                   "a data set (text, compressed or not, or binary) or a model; told by content")
+      ->required();
+  command->add_option("OUT", convert->output, "where to write")->required();
+  command
+      ->add_option("--to", convert->to,
+                   "binary or text for data, native or liblinear for models; default by OUT's "
+                   "suffix: .hinge is binary, other data text; .liblinear is LIBLINEAR's, other "
+                   "models native")
+      ->type_name("FORM")
+      ->check(CLI::IsMember({"binary", "text", "native", "liblinear"}));
+  command
+      ->add_option("--weights", convert->data.read.weights_file,
+                   "one cost factor a row, a line each, kept in a binary data set")
+      ->type_name("FILE");
+  add_threads(*command, convert->data.read.threads);
+  convert->data.add_to(*command, true);
+  convert->reporter.add_to(*command);
+  command->footer(
+      "Example: hinge convert news.svm.xz news.hinge\n"
+      "A binary data set keeps its precision; it is mapped, not read.");
+  command->callback([convert, &action] { action = [convert] { return convert->run(); }; });
+}
+
+}  // namespace hinge::cli

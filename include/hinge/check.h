@@ -1,0 +1,34 @@
+// The data doctor: every row that cannot be read, and what may spoil a model though it can be read.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "hinge/dataset.h"
+#include "hinge/result.h"
+
+namespace hinge {
+
+struct CheckReport {
+  std::uint64_t bad_rows = 0;
+  std::uint64_t rows = 0;  // good ones; what follows is about them
+  std::uint64_t features = 0;
+  std::uint64_t nonzeros = 0;
+  std::vector<LabelCount> classes;
+  std::uint64_t data_bytes = 0;   // of the rows in memory
+  std::uint64_t train_bytes = 0;  // training in all
+  double load_seconds = 0;        // measured
+  double train_seconds = 0;       // a rough guess for the default options on one thread
+  // Warnings (check.*, data.*), one a kind: constant and wildly scaled columns, rare classes,
+  // duplicate and contradicting rows, and what reading found odd.
+  std::vector<Error> findings;
+};
+
+// Reads all of `source`; `on_bad_row` gets every bad row, in file order. Fails only where reading
+// cannot go on (io.*, damaged streams, limits) or there is not one good row.
+Result<CheckReport> check_dataset(const std::string& source, const ReadOptions& options,
+                                  const std::function<void(const Error&)>& on_bad_row);
+
+}  // namespace hinge

@@ -1,0 +1,124 @@
+#include "base/file_bytes.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/error.h"
+
+namespace hinge {
+namespace {
+
+struct Descriptor {
+  explicit Descriptor(const std::string& path)
+      : fd(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (fd < 0) fail_errno("io.open", path, "open", errno);
+    if (fstat(fd, &status) != 0) {
+      const int reason = errno;
+      close_it();
+      fail_errno("io.read", path, "read", reason);
+    }
+    if (path != "-" && !S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) {
+      close_it();
+      fail("io.not-a-file",
+           fmt::format("cannot read {}: not a regular file or pipe", escape(path)));
+    }
+  }
+  ~Descriptor() { close_it(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  void close_it() {
+    if (fd > STDERR_FILENO) static_cast<void>(close(std::exchange(fd, -1)));
+  }
+
+  int fd;
+  struct stat status {};
+};
+
+}  // namespace
+
+FileBytes::~FileBytes() {
+  if (fd_ < 0) return;
+  if (size_ > 0) static_cast<void>(munmap(const_cast<std::byte*>(bytes_.data()), size_));
+  static_cast<void>(close(fd_));
+}
+
+FileBytes::FileBytes(FileBytes&& other) noexcept {
+  swap(other);
+}
+
+FileBytes& FileBytes::operator=(FileBytes&& other) noexcept {
+  swap(other);
+  return *this;
+}
+
+void FileBytes::swap(FileBytes& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(owned_, other.owned_);
+  std::swap(fd_, other.fd_);
+  std::swap(size_, other.size_);
+  std::swap(modified_, other.modified_);
+}
+
+FileBytes FileBytes::read(const std::string& path,
+                          const std::function<void(std::span<const std::byte>)>& check_head) {
+  const Descriptor file(path);
+  constexpr std::size_t kStep = std::size_t{1} << 20;
+  FileBytes out;
+  out.path_ = path;
+  Buffer<std::byte>& bytes = out.owned_;
+  for (std::size_t have = 0;;) {
+    // A little at first: what does not begin as it should is not read any further.
+    bytes.resize(
+        std::max(have + kStep, have == 0 ? 0 : static_cast<std::size_t>(file.status.st_size) + 1));
+    const ssize_t count = ::read(file.fd, bytes.data() + have, bytes.size() - have);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail_errno("io.read", path, "read", errno);
+    if (have == 0) check_head(bytes.span().first(static_cast<std::size_t>(count)));
+    have += static_cast<std::size_t>(count);
+    if (count == 0) {
+      bytes.resize(have);
+      out.bytes_ = bytes.span();
+      return out;
+    }
+  }
+}
+
+FileBytes FileBytes::map(const std::string& path) {
+  Descriptor file(path);
+  const auto size = static_cast<std::size_t>(file.status.st_size);
+  const auto nothing = [](std::span<const std::byte>) {};
+  if (!S_ISREG(file.status.st_mode) || size == 0) return read(path, nothing);
+  void* const data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
+  if (data == MAP_FAILED) return read(path, nothing);  // some file systems cannot map
+  // Only advice: fewer, larger pages where the file system has them.
+  static_cast<void>(madvise(data, size, MADV_HUGEPAGE));
+  FileBytes out;
+  out.path_ = path;
+  out.bytes_ = {static_cast<const std::byte*>(data), size};
+  out.size_ = size;
+  out.modified_[0] = file.status.st_mtim.tv_sec;
+  out.modified_[1] = file.status.st_mtim.tv_nsec;
+  out.fd_ = std::exchange(file.fd, -1);
+  return out;
+}
+
+void FileBytes::check_unchanged() const {
+  if (fd_ < 0) return;
+  struct stat now {};
+  if (fstat(fd_, &now) != 0) fail_errno("io.read", path_, "read", errno);
+  if (static_cast<std::uint64_t>(now.st_size) != size_ || now.st_mtim.tv_sec != modified_[0] ||
+      now.st_mtim.tv_nsec != modified_[1]) {
+    fail("io.changed", fmt::format("{} changed while it was read", escape(path_)));
+  }
+}
+
+}  // namespace hinge

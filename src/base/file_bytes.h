@@ -1,0 +1,47 @@
+// All bytes of a file, read or mapped.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "base/buffer.h"
+
+namespace hinge {
+
+class FileBytes {
+ public:
+  FileBytes() = default;
+  ~FileBytes();
+  FileBytes(FileBytes&& other) noexcept;
+  FileBytes& operator=(FileBytes&& other) noexcept;
+  FileBytes(const FileBytes&) = delete;
+  FileBytes& operator=(const FileBytes&) = delete;
+
+  // A regular file, a pipe, or standard input ("-"), to its end. `check_head` sees the first bytes
+  // (up to 1 MiB) and may throw before the rest is read. Throws Failure (io.*).
+  static FileBytes read(const std::string& path,
+                        const std::function<void(std::span<const std::byte>)>& check_head);
+
+  // A regular file without reading it; where mapping is not possible it is read. Whoever uses the
+  // bytes must live with SIGBUS if another process cuts the file short. Throws Failure (io.*).
+  static FileBytes map(const std::string& path);
+
+  std::span<const std::byte> span() const { return bytes_; }
+
+  // Throws Failure (io.changed) unless a mapped file is what it was when it was mapped.
+  void check_unchanged() const;
+
+ private:
+  void swap(FileBytes& other) noexcept;
+
+  std::string path_;
+  std::span<const std::byte> bytes_;
+  Buffer<std::byte> owned_;  // read
+  int fd_ = -1;              // mapped
+  std::uint64_t size_ = 0;
+  std::int64_t modified_[2] = {0, 0};
+};
+
+}  // namespace hinge

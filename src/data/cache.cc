@@ -1,0 +1,95 @@
+// The cache: text once read is kept as a binary data set beside it. It remembers which text and
+// which options it was made of; anything else than the same makes it stale.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "data/data_file.h"
+#include "data/dataset_builder.h"
+#include "data/source.h"
+
+namespace hinge {
+namespace {
+
+// Size and time of every file, and a checksum of its first bytes: a copy that keeps the time stamp
+// but not the content is rarely equal there.
+std::string describe(const std::vector<std::string>& paths) {
+  std::string text;
+  for (const std::string& path : paths) {
+    ByteSource source(path);
+    std::vector<char> head(std::size_t{1} << 16);
+    head.resize(source.read(head));
+    const FileVersion version = source.version();
+    text += fmt::format("{} bytes, time {}, checksum {}\n", version.size, version.modified,
+                        to_hex(checksum(std::as_bytes(std::span(head)))));
+  }
+  return text;
+}
+
+std::string describe(const ReadOptions& options) {
+  return fmt::format("precision {} base {} strict {} labels {}",
+                     options.precision == Precision::f32 ? "f32" : "f64",
+                     static_cast<int>(options.index_base), options.strict, options.labels);
+}
+
+// Warnings about the text are repeated by whoever reads the cache instead.
+std::string pack(std::span<const Error> warnings) {
+  std::string text;
+  for (const Error& warning : warnings) text += warning.id + '\t' + warning.message + '\n';
+  return text;
+}
+
+void unpack(std::string_view text, std::vector<Error>& warnings) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    const std::size_t tab = line.find('\t');
+    if (tab == std::string_view::npos || find_error(line.substr(0, tab)) == nullptr) return;
+    warnings.push_back(
+        make_warning(std::string(line.substr(0, tab)), escape(line.substr(tab + 1))));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+}
+
+}  // namespace
+
+Dataset read_cached(const std::vector<std::string>& paths, const ReadOptions& options,
+                    std::vector<Error>& warnings) {
+  if (!std::ranges::all_of(paths, is_regular)) {
+    warnings.push_back(make_warning("cache.write", "only files are cached; this is a stream"));
+    return read_text(paths, options, warnings);
+  }
+  const std::string path = paths.front() + std::string(kCacheSuffix);
+  const std::string source = describe(paths), how = describe(options);
+  if (access(path.c_str(), F_OK) == 0) {
+    TensorFile file = TensorFile::map(path, "cache");
+    const bool same_source = file.has_field("source") && file.field("source") == source;
+    if (same_source && file.field("options") == how) {
+      unpack(file.field("warnings"), warnings);
+      return map_dataset(std::move(file), options);
+    }
+    const char* const changed = same_source ? "options" : "text";
+    if (options.cache == Cache::strict) {
+      file.reject("stale", fmt::format("the {} changed since this cache was made", changed));
+    }
+    warnings.push_back(make_warning(
+        "cache.stale",
+        fmt::format("the {} changed since {} was made; rebuilt", changed, escape(path))));
+  }
+  std::vector<Error> found;
+  Dataset data = read_text(paths, options, found);
+  const Result<void> written = guard([&] {
+    if (describe(paths) != source) return;  // changed meanwhile: not worth keeping
+    write_dataset(data, path, {{"source", source}, {"options", how}, {"warnings", pack(found)}});
+  });
+  warnings.insert(warnings.end(), found.begin(), found.end());
+  if (!written.ok()) {
+    warnings.push_back(
+        make_warning("cache.write", fmt::format("no cache: {}", written.error().message)));
+  }
+  return data;
+}
+
+}  // namespace hinge

@@ -1,0 +1,174 @@
+#include "hinge/check.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/stopwatch.h"
+#include "data/columns.h"
+
+namespace hinge {
+namespace {
+
+struct ColumnRange {
+  std::uint64_t count = 0;
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  double scale() const { return std::max(std::abs(low), std::abs(high)); }
+};
+
+std::vector<ColumnRange> column_ranges(const Dataset& data) {
+  std::vector<ColumnRange> ranges(data.features());
+  data.visit([&](const auto& m) {
+    for (std::uint64_t k = 0; k < m.nonzeros(); ++k) {
+      ColumnRange& range = ranges[m.columns[k]];
+      const auto value = static_cast<double>(m.values[k]);
+      ++range.count;
+      range.low = std::min(range.low, value);
+      range.high = std::max(range.high, value);
+    }
+  });
+  return ranges;
+}
+
+// `columns` are the numbers of data's columns in the file; empty: as they are.
+void check_columns(const Dataset& data, std::span<const std::uint32_t> columns,
+                   std::vector<Error>& findings) {
+  const auto name = [&](std::size_t j) {
+    return (columns.empty() ? j : columns[j]) + static_cast<std::size_t>(data.index_base());
+  };
+  const std::vector<ColumnRange> ranges = column_ranges(data);
+  std::size_t constant = 0, first_constant = 0, smallest = 0, largest = 0;
+  bool any = false;
+  for (std::size_t j = 0; j < ranges.size(); ++j) {
+    const ColumnRange& range = ranges[j];
+    if (range.count == 0) continue;
+    if (range.count == data.rows() && range.low == range.high && constant++ == 0) {
+      first_constant = j;
+    }
+    if (!any || range.scale() < ranges[smallest].scale()) smallest = j;
+    if (!any || range.scale() > ranges[largest].scale()) largest = j;
+    any = true;
+  }
+  if (constant > 0 && data.rows() > 1) {
+    findings.push_back(make_warning(
+        "check.constant", fmt::format("{} columns hold the same value in every row (first: {})",
+                                      constant, name(first_constant))));
+  }
+  constexpr double kWild = 1e4;
+  if (any && ranges[largest].scale() > kWild * ranges[smallest].scale()) {
+    findings.push_back(make_warning(
+        "check.scale",
+        fmt::format("column {} reaches {:.3g}, column {} only {:.3g}", name(largest),
+                    ranges[largest].scale(), name(smallest), ranges[smallest].scale())));
+  }
+}
+
+struct RowKey {
+  std::uint64_t sum;
+  std::int64_t label;
+  std::uint64_t row;
+  auto operator<=>(const RowKey&) const = default;
+};
+
+// Rows that equal an earlier one, by a 64-bit checksum.
+void check_duplicates(const Dataset& data, std::vector<Error>& findings) {
+  std::vector<RowKey> keys(data.rows());
+  data.visit([&](const auto& m) {
+    for (std::uint64_t i = 0; i < m.rows; ++i) {
+      const std::uint64_t from = m.offsets[i], to = m.offsets[i + 1];
+      std::uint64_t sum = checksum(std::as_bytes(std::span(m.columns + from, m.columns + to)));
+      sum = checksum(std::as_bytes(std::span(m.values + from, m.values + to)), sum);
+      keys[i] = {sum, data.labels()[i], i};
+    }
+  });
+  std::ranges::sort(keys);
+  std::uint64_t duplicates = 0, contradictions = 0;
+  std::uint64_t first_duplicate = UINT64_MAX, first_contradiction = UINT64_MAX;
+  for (std::size_t k = 1; k < keys.size(); ++k) {
+    if (keys[k].sum != keys[k - 1].sum) continue;
+    const bool same = keys[k].label == keys[k - 1].label;
+    ++(same ? duplicates : contradictions);
+    std::uint64_t& first = same ? first_duplicate : first_contradiction;
+    first = std::min(first, keys[k].row);
+  }
+  if (duplicates > 0) {
+    findings.push_back(make_warning(
+        "check.duplicates", fmt::format("{} rows repeat another, label and all (first: row {})",
+                                        duplicates, first_duplicate + 1)));
+  }
+  if (contradictions > 0) {
+    findings.push_back(
+        make_warning("check.contradictions",
+                     fmt::format("{} times the same row comes with another label (first: row {})",
+                                 contradictions, first_contradiction + 1)));
+  }
+}
+
+void check_classes(const Dataset& data, std::vector<Error>& findings) {
+  const std::vector<LabelCount>& classes = data.classes();
+  if (classes.size() == 1) {
+    findings.push_back(make_warning(
+        "check.one-class", fmt::format("all {} rows have label {}; training needs two classes",
+                                       data.rows(), classes[0].label)));
+    return;
+  }
+  constexpr double kRare = 0.01;
+  const auto rarest = std::ranges::min_element(classes, {}, &LabelCount::rows);
+  const double share = static_cast<double>(rarest->rows) / static_cast<double>(data.rows());
+  if (share < kRare / static_cast<double>(classes.size()) * 2) {
+    findings.push_back(make_warning(
+        "check.imbalance",
+        fmt::format("class {} has {} of {} rows", rarest->label, rarest->rows, data.rows())));
+  }
+}
+
+void estimate(const Dataset& data, std::uint64_t columns, CheckReport& report) {
+  const std::uint64_t value = data.precision() == Precision::f32 ? 4 : 8;
+  report.data_bytes = data.nonzeros() * (4 + value) + data.rows() * 16;
+  const std::uint64_t problems = data.classes().size() == 2 ? 1 : data.classes().size();
+  // Per row: dual variable, norm, order, state and sign; per column and problem: weights.
+  report.train_bytes = report.data_bytes + data.rows() * 32 + columns * 8 * (2 + problems);
+  // Measured on sparse text and dense rows alike: about ten passes of 2 ns a nonzero.
+  report.train_seconds =
+      20e-9 * static_cast<double>(data.nonzeros()) * static_cast<double>(problems);
+}
+
+}  // namespace
+
+Result<CheckReport> check_dataset(const std::string& source, const ReadOptions& options,
+                                  const std::function<void(const Error&)>& on_bad_row) {
+  return guard([&] {
+    CheckReport report;
+    ReadOptions read = options;
+    read.on_bad_row = [&](const Error& error) {
+      ++report.bad_rows;
+      if (on_bad_row) on_bad_row(error);
+    };
+    const Stopwatch clock;
+    const Dataset data = take(read_dataset(source, read, report.findings));
+    report.load_seconds = clock.seconds();
+    report.rows = data.rows();
+    report.features = data.features();
+    report.nonzeros = data.nonzeros();
+    report.classes = data.classes();
+    if (has_sparse_columns(data)) {
+      const std::vector<std::uint32_t> columns = occurring_columns(data);
+      check_columns(keep_columns(data, columns), columns, report.findings);
+      estimate(data, columns.size(), report);
+    } else {
+      check_columns(data, {}, report.findings);
+      estimate(data, data.features(), report);
+    }
+    check_classes(data, report.findings);
+    check_duplicates(data, report.findings);
+    return report;
+  });
+}
+
+}  // namespace hinge

@@ -1,0 +1,53 @@
+#include "data/columns.h"
+
+#include <algorithm>
+
+#include "base/buffer.h"
+#include "data/dataset_builder.h"
+
+namespace hinge {
+
+std::vector<std::uint32_t> occurring_columns(const Dataset& data) {
+  return data.visit([](const auto& m) {
+    std::vector<std::uint32_t> columns(m.columns, m.columns + m.nonzeros());
+    std::ranges::sort(columns);
+    const auto rest = std::ranges::unique(columns);
+    columns.erase(rest.begin(), rest.end());
+    columns.shrink_to_fit();
+    return columns;
+  });
+}
+
+Dataset keep_columns(const Dataset& data, std::span<const std::uint32_t> columns) {
+  return data.visit([&]<class Value>(const CsrView<Value>& m) {
+    DatasetArrays<Value> arrays;
+    arrays.offsets.resize(m.rows + 1);
+    arrays.columns.resize(m.nonzeros());
+    arrays.values.resize(m.nonzeros());
+    arrays.labels.append(data.labels().data(), data.labels().size());
+    std::uint64_t kept = 0;
+    for (std::uint64_t i = 0; i < m.rows; ++i) {
+      arrays.offsets[i] = kept;
+      auto from = columns.begin();  // both ascend
+      for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
+        from = std::lower_bound(from, columns.end(), m.columns[k]);
+        if (from == columns.end()) break;
+        if (*from != m.columns[k]) continue;
+        arrays.columns[kept] = static_cast<std::uint32_t>(from - columns.begin());
+        arrays.values[kept++] = m.values[k];
+      }
+    }
+    arrays.offsets[m.rows] = kept;
+    arrays.columns.resize(kept);
+    arrays.values.resize(kept);
+    Dataset out = DatasetBuilder::build(std::move(arrays), columns.size(), data.index_base());
+    return out;
+  });
+}
+
+bool has_sparse_columns(const Dataset& data) {
+  constexpr std::uint64_t kNoMatter = std::uint64_t{1} << 22;  // 32 MB: not worth the trouble
+  return data.features() > kNoMatter && data.features() / 4 > data.nonzeros();
+}
+
+}  // namespace hinge

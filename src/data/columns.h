@@ -1,0 +1,22 @@
+// Data whose columns are few among very many numbers (hashed features, say) is worked on without
+// the numbers that do not occur.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hinge/dataset.h"
+
+namespace hinge {
+
+// The columns that occur, ascending.
+std::vector<std::uint32_t> occurring_columns(const Dataset& data);
+
+// The same rows with only these columns (ascending), numbered by their place in the list.
+Dataset keep_columns(const Dataset& data, std::span<const std::uint32_t> columns);
+
+// Whether a vector over all columns would be much larger than the data itself.
+bool has_sparse_columns(const Dataset& data);
+
+}  // namespace hinge

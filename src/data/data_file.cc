@@ -1,0 +1,236 @@
+#include "data/data_file.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "data/dataset_builder.h"
+#include "data/source.h"
+#include "hinge/version.h"
+
+namespace hinge {
+namespace {
+
+constexpr std::string_view kFormat = "hinge.dataset";
+constexpr std::string_view kVersion = "1";
+
+std::uint64_t whole(const TensorFile& file, const char* key, std::uint64_t most) {
+  const std::string& text = file.field(key);
+  std::uint64_t value = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (result.ec != std::errc() || result.ptr != text.data() + text.size() || value > most) {
+    file.reject("header", fmt::format("{} is not a number from 0 to {}", key, most));
+  }
+  return value;
+}
+
+std::uint64_t length(const TensorFile& file, std::string_view name) {
+  const auto shape = file.shape(name);
+  if (shape.size() != 1) file.reject("header", fmt::format("array \"{}\" is no list", name));
+  return shape[0];
+}
+
+// The first thing wrong with an array's content. It is told only once the checksum has proved that
+// the content is what was written: damage is the likelier story.
+struct Finding {
+  std::string what;
+  void add(std::string_view text, std::uint64_t row) {
+    if (what.empty()) what = fmt::format("row {}: {}", row + 1, text);
+  }
+};
+
+void check_offsets(const TensorFile& file, std::span<const std::uint64_t> offsets,
+                   std::uint64_t nonzeros) {
+  file.check("offsets", [](std::uint64_t) {});
+  bool good = offsets.front() == 0 && offsets.back() == nonzeros;
+  for (std::size_t i = 1; i < offsets.size(); ++i) good = good && offsets[i - 1] <= offsets[i];
+  if (!good) file.reject("content", "row offsets do not ascend from 0 to the number of nonzeros");
+}
+
+// Walks along the rows as the bytes of an array come in: element(k) for each, row_end(i) for each
+// row that is complete.
+template <class Element, class RowEnd>
+void check_by_rows(const TensorFile& file, std::string_view name, std::uint64_t width,
+                   std::span<const std::uint64_t> offsets, const Element& element,
+                   const RowEnd& row_end) {
+  std::uint64_t k = 0, row = 0;
+  file.check(name, [&](std::uint64_t bytes) {
+    const std::uint64_t end = bytes / width;
+    while (k < end) {
+      const std::uint64_t stop = std::min(offsets[row + 1], end);
+      for (; k < stop; ++k) element(k);
+      while (row + 1 < offsets.size() && offsets[row + 1] == k) row_end(row++);
+    }
+  });
+}
+
+void check_columns(const TensorFile& file, std::span<const std::uint64_t> offsets,
+                   std::span<const std::uint32_t> columns, std::uint64_t features) {
+  Finding finding;
+  std::int64_t previous = -1;
+  bool ascends = true;
+  check_by_rows(
+      file, "columns", sizeof(std::uint32_t), offsets,
+      [&](std::uint64_t k) {
+        ascends = ascends && previous < std::int64_t{columns[k]};
+        previous = columns[k];
+      },
+      [&](std::uint64_t row) {
+        if (!ascends) finding.add("columns do not ascend", row);
+        if (previous >= static_cast<std::int64_t>(features)) {
+          finding.add("a column lies outside the data set", row);
+        }
+        previous = -1;
+      });
+  if (!finding.what.empty()) file.reject("content", finding.what);
+}
+
+template <class Value>
+void check_values(const TensorFile& file, std::span<const std::uint64_t> offsets,
+                  std::span<const Value> values) {
+  Finding finding;
+  double squares = 0;
+  check_by_rows(
+      file, "values", sizeof(Value), offsets,
+      [&](std::uint64_t k) {
+        squares += static_cast<double>(values[k]) * static_cast<double>(values[k]);
+      },
+      [&](std::uint64_t row) {
+        if (!std::isfinite(squares)) {
+          finding.add("a value is not finite, or its square overflows", row);
+        }
+        squares = 0;
+      });
+  if (!finding.what.empty()) file.reject("content", finding.what);
+}
+
+void check_weights(const TensorFile& file, std::span<const double> weights) {
+  file.check("weights", [](std::uint64_t) {});
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (!(weights[i] >= 0) || !std::isfinite(weights[i])) {
+      file.reject("content", fmt::format("row {}: the weight is not a number >= 0", i + 1));
+    }
+  }
+}
+
+// What keeps the arrays alive: the mapping, and columns of our own if they had to be renumbered.
+struct Owner {
+  TensorFile file;
+  Buffer<std::uint32_t> columns;
+};
+
+// Column c is feature c + base. Data that counts from 1 can be seen as counting from 0: feature 0
+// does not occur in it.
+void count_from_zero(Owner& owner, std::span<const std::uint32_t>& columns) {
+  owner.columns.resize(columns.size());
+  for (std::size_t k = 0; k < columns.size(); ++k) owner.columns[k] = columns[k] + 1;
+  columns = owner.columns.span();
+}
+
+template <class Value>
+Dataset map_arrays(std::shared_ptr<Owner> owner, const ReadOptions& options) {
+  const TensorFile& file = owner->file;
+  const std::uint64_t rows = length(file, "labels"), nonzeros = length(file, "columns");
+  constexpr std::uint64_t kMostFeatures = 0xfffffffe;
+  std::uint64_t features = whole(file, "features", kMostFeatures);
+  int base = static_cast<int>(whole(file, "index_base", 1));
+  if (rows == UINT64_MAX || rows == 0) file.reject("content", "no rows");
+  const auto offsets = file.get<std::uint64_t>("offsets", std::array{rows + 1});
+  const auto labels = file.get<std::int64_t>("labels", std::array{rows});
+  auto columns = file.get<std::uint32_t>("columns", std::array{nonzeros});
+  const auto values = file.get<Value>("values", std::array{nonzeros});
+  const auto weights = file.has("weights") ? file.get<double>("weights", std::array{rows})
+                                           : std::span<const double>{};
+  check_offsets(file, offsets, nonzeros);
+  Pool pool(options.threads);
+  pool.run(3, [&](std::size_t task) {
+    if (task == 0) check_columns(file, offsets, columns, features);
+    if (task == 1) check_values(file, offsets, values);
+    if (task == 2) {
+      file.check("labels", [](std::uint64_t) {});
+      if (!weights.empty()) check_weights(file, weights);
+    }
+  });
+  file.check_unchanged();
+  if (options.index_base == IndexBase::one && base == 0) {
+    fail("data.index.zero", "this data set counts its features from 0",
+         "give --index-base 0 for training and prediction alike");
+  }
+  if (options.index_base == IndexBase::zero && base == 1) {
+    count_from_zero(*owner, columns);
+    features += features > 0 ? 1 : 0;
+    base = 0;
+  }
+  const CsrView<Value> view = {rows, features, offsets.data(), columns.data(), values.data()};
+  return DatasetBuilder::wrap(view, labels, weights, base, owner);
+}
+
+std::string first_bytes(const std::string& path, std::size_t count) {
+  if (!is_regular(path)) return {};  // looking into a pipe would take bytes out of it
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  std::string bytes(count, '\0');
+  const ssize_t found = read(fd, bytes.data(), count);
+  static_cast<void>(close(fd));
+  bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(found, 0)));
+  return bytes;
+}
+
+}  // namespace
+
+bool is_data_file(const std::string& path) {
+  return looks_like_tensor_file(first_bytes(path, 9));
+}
+
+bool looks_like_dataset(const std::string& path) {
+  const std::string head = first_bytes(path, 4096);
+  return looks_like_tensor_file(head) && head.find(kFormat) != std::string::npos;
+}
+
+Dataset map_dataset(TensorFile file, const ReadOptions& options) {
+  if (file.field("format") == "hinge.model") {
+    file.reject("magic", "this is a model of hinge, not a data set");
+  }
+  if (file.field("format") != kFormat) file.reject("magic", "this is not a data set of hinge");
+  if (file.field("version") != kVersion) {
+    file.reject("version", fmt::format("written by {} in format {}; this is hinge {}",
+                                       escape(file.field("written_by")),
+                                       escape(file.field("version")), version()));
+  }
+  auto owner = std::make_shared<Owner>();
+  owner->file = std::move(file);
+  return owner->file.dtype("values") == DType::f32 ? map_arrays<float>(owner, options)
+                                                   : map_arrays<double>(owner, options);
+}
+
+void write_dataset(const Dataset& data, const std::string& path, Metadata more) {
+  more["format"] = kFormat;
+  more["version"] = kVersion;
+  more["written_by"] = fmt::format("hinge {}", version());
+  more["features"] = std::to_string(data.features());
+  more["index_base"] = std::to_string(data.index_base());
+  const std::uint64_t rows = data.rows(), nonzeros = data.nonzeros();
+  std::vector<Tensor> tensors;
+  data.visit([&]<class Value>(const CsrView<Value>& m) {
+    if (m.offsets[0] != 0) fail("data.matrix", "offsets do not begin with 0");
+    tensors.push_back(tensor<std::uint64_t>("offsets", {rows + 1}, {m.offsets, rows + 1}));
+    tensors.push_back(tensor<std::uint32_t>("columns", {nonzeros}, {m.columns, nonzeros}));
+    tensors.push_back(tensor<Value>("values", {nonzeros}, {m.values, nonzeros}));
+  });
+  tensors.push_back(tensor<std::int64_t>("labels", {rows}, data.labels()));
+  if (!data.weights().empty()) {
+    tensors.push_back(tensor<double>("weights", {rows}, data.weights()));
+  }
+  write_tensor_file(path, std::move(tensors), std::move(more));
+}
+
+}  // namespace hinge

@@ -1,0 +1,21 @@
+// The binary data set: our container with the arrays of a Dataset. docs/formats.md has the layout.
+#pragma once
+
+#include <string>
+
+#include "base/tensor_file.h"
+#include "hinge/dataset.h"
+
+namespace hinge {
+
+// Whether a path is a regular file that begins like our container.
+bool is_data_file(const std::string& path);
+
+// Takes a mapped container as a data set: checks all of it in one pass and keeps the mapping.
+// Columns are numbered as options.index_base asks. Throws Failure (cache.*, data.index.zero).
+Dataset map_dataset(TensorFile file, const ReadOptions& options);
+
+// Writes a data set; `more` is added to its metadata. Throws Failure (io.*).
+void write_dataset(const Dataset& data, const std::string& path, Metadata more = {});
+
+}  // namespace hinge

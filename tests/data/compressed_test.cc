@@ -1,0 +1,266 @@
+// Compressed text: the same rows as plain, however it is cut into members; and whatever is damaged
+// is refused with its place.
+#include <bzlib.h>
+#include <gtest/gtest.h>
+#include <lzma.h>
+#include <sys/stat.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/parallel.h"
+#include "base/random.h"
+#include "data/problem.h"
+#include "hinge/dataset.h"
+#include "support.h"
+
+namespace hinge {
+namespace {
+
+using testing::TempFolder;
+using testing::write_file;
+
+std::string gzip(const std::string& text) {
+  z_stream z = {};
+  if (deflateInit2(&z, 6, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+    throw std::runtime_error("deflateInit2");
+  }
+  std::string out(deflateBound(&z, text.size()) + 64, '\0');
+  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  z.avail_in = static_cast<uInt>(text.size());
+  z.next_out = reinterpret_cast<Bytef*>(out.data());
+  z.avail_out = static_cast<uInt>(out.size());
+  if (deflate(&z, Z_FINISH) != Z_STREAM_END) throw std::runtime_error("deflate");
+  out.resize(z.total_out);
+  deflateEnd(&z);
+  return out;
+}
+
+std::string bzip2(const std::string& text) {
+  std::string out(text.size() * 2 + 1000, '\0');
+  auto size = static_cast<unsigned>(out.size());
+  if (BZ2_bzBuffToBuffCompress(out.data(), &size, const_cast<char*>(text.data()),
+                               static_cast<unsigned>(text.size()), 1, 0, 0) != BZ_OK) {
+    throw std::runtime_error("BZ2_bzBuffToBuffCompress");
+  }
+  out.resize(size);
+  return out;
+}
+
+std::string xz(const std::string& text) {
+  std::string out(lzma_stream_buffer_bound(text.size()), '\0');
+  std::size_t size = 0;
+  if (lzma_easy_buffer_encode(
+          1, LZMA_CHECK_CRC64, nullptr, reinterpret_cast<const std::uint8_t*>(text.data()),
+          text.size(), reinterpret_cast<std::uint8_t*>(out.data()), &size, out.size()) != LZMA_OK) {
+    throw std::runtime_error("lzma_easy_buffer_encode");
+  }
+  out.resize(size);
+  return out;
+}
+
+std::string zstd(const std::string& text) {
+  ZSTD_CCtx* const context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);  // as the program does
+  std::string out(ZSTD_compressBound(text.size()), '\0');
+  const std::size_t size =
+      ZSTD_compress2(context, out.data(), out.size(), text.data(), text.size());
+  ZSTD_freeCCtx(context);
+  if (ZSTD_isError(size) != 0) throw std::runtime_error("ZSTD_compress2");
+  out.resize(size);
+  return out;
+}
+
+struct Codec {
+  const char* name;
+  std::string (*compress)(const std::string&);
+};
+
+class Compressed : public testing::TestWithParam<Codec> {
+ protected:
+  std::string compress(const std::string& text) const { return GetParam().compress(text); }
+  std::string id() const { return std::string("data.") + GetParam().name; }
+
+  Result<Dataset> read(const std::string& bytes, int threads = 1) const {
+    write_file(folder_ / "file", bytes);
+    std::vector<Error> warnings;
+    return read_dataset(folder_ / "file", {.threads = threads}, warnings);
+  }
+
+  const TempFolder folder_{testing::memory_folder()};
+};
+
+std::string identity(const Dataset& data) {
+  Pool pool(1);
+  return fingerprint(data, pool);
+}
+
+std::string rows(int count, std::uint64_t seed = 1) {
+  Random random(seed);
+  std::string text;
+  for (int i = 0; i < count; ++i) {
+    text += i % 2 == 0 ? "1" : "-1";
+    for (std::uint64_t j = 1; j < 30; j += 1 + random.below(9)) {
+      text += " " + std::to_string(j) + ":0." + std::to_string(1 + random.below(99999));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+TEST_P(Compressed, SameRowsAsPlainText) {
+  const std::string text = rows(30'000);  // several chunks
+  const std::string expected = identity(read(text).value());
+  for (const int threads : {1, 2, 3}) {
+    EXPECT_EQ(identity(read(compress(text), threads).value()), expected);
+  }
+}
+
+TEST_P(Compressed, MembersOneAfterAnother) {
+  const std::string a = rows(3000, 1), b = rows(5, 2), c = rows(2000, 3);
+  const std::string cut = c.substr(0, 777), rest = c.substr(777);  // inside a row
+  const std::string expected = identity(read(a + b + c).value());
+  EXPECT_EQ(identity(read(compress(a) + compress(b) + compress(c)).value()), expected);
+  EXPECT_EQ(identity(read(compress(a + b + cut) + compress("") + compress(rest)).value()),
+            expected);
+}
+
+TEST_P(Compressed, NothingInside) {
+  const Result<Dataset> none = read(compress(""));
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().id, "data.empty");
+}
+
+TEST_P(Compressed, EveryPrefixIsRefused) {
+  const std::string good = compress(rows(20));
+  for (std::size_t length = 6; length < good.size(); ++length) {
+    const Result<Dataset> result = read(good.substr(0, length));
+    ASSERT_FALSE(result.ok()) << length;
+    EXPECT_EQ(result.error().id, id()) << length << to_string(result.error());
+    EXPECT_NE(result.error().message.find("cut off"), std::string::npos) << length;
+    EXPECT_EQ(result.error().offset, length);
+  }
+  // Two members of which the second is cut off.
+  const std::string twice = good + good;
+  for (std::size_t length = good.size() + 1; length < twice.size(); ++length) {
+    const Result<Dataset> result = read(twice.substr(0, length));
+    ASSERT_FALSE(result.ok()) << length;
+    EXPECT_EQ(result.error().id, id()) << length;
+  }
+}
+
+// A few bits of a stream mean nothing (the time stamp of gzip); any other change is noticed.
+TEST_P(Compressed, AnyFlippedBitIsRefusedOrMeansNothing) {
+  const std::string good = compress(rows(20));
+  const std::string expected = identity(read(good).value());
+  std::size_t accepted = 0;
+  for (std::size_t bit = 8 * 6; bit < 8 * good.size(); ++bit) {
+    std::string bad = good;
+    bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
+    const Result<Dataset> result = read(bad);
+    if (!result.ok()) {
+      EXPECT_EQ(exit_code(result.error()), 65) << to_string(result.error());
+      EXPECT_EQ(result.error().id, id()) << bit << to_string(result.error());
+      continue;
+    }
+    ++accepted;
+    EXPECT_EQ(identity(*result), expected) << bit;
+  }
+  EXPECT_LT(accepted, 8 * 8U);
+}
+
+TEST_P(Compressed, GarbageAtTheEndIsRefused) {
+  const std::string good = compress(rows(20));
+  for (const char* garbage : {"x", "garbage", "1 1:1\n-1 1:2\n and more of it"}) {
+    const Result<Dataset> result = read(good + garbage);
+    ASSERT_FALSE(result.ok()) << garbage;
+    EXPECT_EQ(result.error().id, id());
+    EXPECT_GE(result.error().offset, good.size());
+  }
+}
+
+// The damage explains the rows that make no sense: it is told first, for any number of threads.
+TEST_P(Compressed, DamageComesBeforeTheRowsItSpoils) {
+  std::string text = rows(50'000);
+  for (std::size_t at = 1000; at < text.size(); at += 30'000) text[at] = '?';
+  const std::string whole = compress(text);
+  for (const int threads : {1, 2}) {
+    const Result<Dataset> result = read(whole.substr(0, whole.size() - 3), threads);
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.error().id, id()) << to_string(result.error());
+    EXPECT_GE(result.error().more.size(), 9U);
+    EXPECT_TRUE(result.error().more[0].id.starts_with("data."));
+    EXPECT_GT(result.error().more[0].line, 0U);
+  }
+}
+
+TEST_P(Compressed, RowErrorsHaveTheLinesOfTheText) {
+  const Result<Dataset> result = read(compress("1 1:1\n-1 1:2\n1 1:x\n"));
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().id, "data.value");
+  EXPECT_EQ(result.error().line, 3U);
+  EXPECT_EQ(result.error().column, 5U);
+  EXPECT_EQ(result.error().offset, 17U);
+}
+
+TEST_P(Compressed, FromAPipe) {
+  const std::string text = rows(5000), bytes = compress(text);
+  const std::string expected = identity(read(text).value());
+  const std::string pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { write_file(pipe, bytes); });
+  std::vector<Error> warnings;
+  const Result<Dataset> data = read_dataset(pipe, {.threads = 2}, warnings);
+  writer.join();
+  ASSERT_TRUE(data.ok()) << to_string(data.error());
+  EXPECT_EQ(identity(*data), expected);
+}
+
+TEST_P(Compressed, LimitsCountWhatComesOut) {
+  const std::string bomb = compress(std::string(std::size_t{40} << 20, ' '));
+  EXPECT_LT(bomb.size(), std::size_t{1} << 16);
+  write_file(folder_ / "bomb", bomb);
+  std::vector<Error> warnings;
+  const Result<Dataset> line =
+      read_dataset(folder_ / "bomb", {.threads = 1, .max_line_bytes = 1 << 20}, warnings);
+  ASSERT_FALSE(line.ok());
+  EXPECT_EQ(line.error().id, "limit.line-bytes");
+  const Result<Dataset> all =
+      read_dataset(folder_ / "bomb", {.threads = 1, .max_bytes = 1 << 20}, warnings);
+  ASSERT_FALSE(all.ok());
+  EXPECT_EQ(all.error().id, "limit.bytes");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Compressed,
+                         testing::Values(Codec{"gzip", gzip}, Codec{"bzip2", bzip2},
+                                         Codec{"xz", xz}, Codec{"zstd", zstd}),
+                         [](const auto& codec) { return codec.param.name; });
+
+TEST(CompressedZstd, SkippableFramesAreSkipped) {
+  using std::string_literals::operator""s;
+  const TempFolder folder;
+  const std::string text = rows(100);
+  const std::string skip = "\x50\x2a\x4d\x18\x04\x00\x00\x00more"s;
+  write_file(folder / "a", skip + zstd(text) + skip);
+  write_file(folder / "b", text);
+  std::vector<Error> warnings;
+  EXPECT_EQ(identity(read_dataset(folder / "a", {}, warnings).value()),
+            identity(read_dataset(folder / "b", {}, warnings).value()));
+}
+
+TEST(CompressedXz, PaddingBetweenStreams) {
+  const TempFolder folder;
+  const std::string text = rows(100);
+  write_file(folder / "a", xz(text) + std::string(8, '\0') + xz(text) + std::string(4, '\0'));
+  write_file(folder / "b", text + text);
+  std::vector<Error> warnings;
+  EXPECT_EQ(identity(read_dataset(folder / "a", {}, warnings).value()),
+            identity(read_dataset(folder / "b", {}, warnings).value()));
+}
+
+}  // namespace
+}  // namespace hinge
