@@ -18,7 +18,6 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "base/tensor_file.h"
 #include "data/dataset_builder.h"
 #include "data/source.h"
 #include "data/text_row.h"
@@ -39,29 +38,6 @@ struct Chunk {
   double share = 0;           // of all input, up to here; 0 when unknown
   bool unterminated = false;  // the '\n' at the end was added
 };
-
-// What a file that is not text begins with.
-const char* recognise(std::string_view head) {
-  struct Magic {
-    std::string_view bytes;
-    const char* name;
-  };
-  using std::string_view_literals::operator""sv;
-  static constexpr Magic kMagics[] = {
-      {"PK\3\4"sv, "a zip archive"},      {"\x7f\x45LF"sv, "a program (ELF)"},
-      {"\xff\xd8\xff"sv, "a JPEG image"}, {"\x89PNG"sv, "a PNG image"},
-      {"PAR1"sv, "a parquet file"},       {"%PDF"sv, "a PDF document"},
-      {"\xff\xfe\0\0"sv, "UTF-32 text"},  {"\0\0\xfe\xff"sv, "UTF-32 text"},
-      {"\xff\xfe"sv, "UTF-16 text"},      {"\xfe\xff"sv, "UTF-16 text"},
-  };
-  for (const Magic& magic : kMagics) {
-    if (head.starts_with(magic.bytes)) return magic.name;
-  }
-  if (head.size() >= 4 && head[1] == '\0' && head[3] == '\0') return "UTF-16 text";
-  if (head.size() >= 4 && head[0] == '\0' && head[2] == '\0') return "UTF-16 text";
-  if (looks_like_tensor_file(head)) return "a model or data set of hinge";
-  return nullptr;
-}
 
 // Hands out the input in chunks. Calls of next() must not overlap.
 class Feeder {
@@ -149,7 +125,7 @@ class Feeder {
         continue;
       }
       const std::size_t count = source_->read({chunk.text.data() + size, room});
-      if (offset_ == 0 && size == 0) check_head({chunk.text.data(), count});
+      if (offset_ == 0 && size == 0) check_is_text({chunk.text.data(), count}, source_->name());
       check_bytes(count);
       ended_ = count < room;
       const void* newline = memrchr(chunk.text.data() + size, '\n', count);
@@ -178,14 +154,6 @@ class Feeder {
     chunk.offset = offset_;
     offset_ += lines - chunk.unterminated;
     return true;
-  }
-
-  void check_head(std::string_view head) const {
-    if (const char* name = recognise(head)) {
-      fail_file("data.encoding", source_->name(),
-                fmt::format("not libsvm text: looks like {}", name),
-                "give libsvm text, plain or compressed by gzip, bzip2, xz or zstd");
-    }
   }
 
   void check_bytes(std::size_t count) {

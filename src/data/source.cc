@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include "base/error.h"
+#include "base/tensor_file.h"
 
 namespace hinge {
 namespace {
@@ -21,6 +22,29 @@ FileVersion version_of(const struct stat& status) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   return {static_cast<std::uint64_t>(status.st_size),
           status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec};
+}
+
+// What a file that is not text begins with.
+const char* recognise(std::string_view head) {
+  struct Magic {
+    std::string_view bytes;
+    const char* name;
+  };
+  using std::string_view_literals::operator""sv;
+  static constexpr Magic kMagics[] = {
+      {"PK\3\4"sv, "a zip archive"},      {"\x7f\x45LF"sv, "a program (ELF)"},
+      {"\xff\xd8\xff"sv, "a JPEG image"}, {"\x89PNG"sv, "a PNG image"},
+      {"PAR1"sv, "a parquet file"},       {"%PDF"sv, "a PDF document"},
+      {"\xff\xfe\0\0"sv, "UTF-32 text"},  {"\0\0\xfe\xff"sv, "UTF-32 text"},
+      {"\xff\xfe"sv, "UTF-16 text"},      {"\xfe\xff"sv, "UTF-16 text"},
+  };
+  for (const Magic& magic : kMagics) {
+    if (head.starts_with(magic.bytes)) return magic.name;
+  }
+  if (head.size() >= 4 && head[1] == '\0' && head[3] == '\0') return "UTF-16 text";
+  if (head.size() >= 4 && head[0] == '\0' && head[2] == '\0') return "UTF-16 text";
+  if (looks_like_tensor_file(head)) return "a model or data set of hinge";
+  return nullptr;
 }
 
 }  // namespace
@@ -44,6 +68,13 @@ std::vector<std::string> expand_source(const std::string& source) {
     fail("io.open", fmt::format("cannot open {}: no file matches the pattern", escape(source)));
   }
   return files;
+}
+
+void check_is_text(std::string_view head, const std::string& name) {
+  if (const char* what = recognise(head)) {
+    fail_file("data.encoding", name, fmt::format("not libsvm text: looks like {}", what),
+              "give libsvm text, plain or compressed by gzip, bzip2, xz or zstd");
+  }
 }
 
 bool is_regular(const std::string& path) {

@@ -30,6 +30,9 @@ struct FileVersion {
   bool operator==(const FileVersion&) const = default;
 };
 
+// Refuses what begins like a file of another kind (data.encoding). Throws Failure.
+void check_is_text(std::string_view head, const std::string& name);
+
 class ByteSource {
  public:
   // Throws Failure (io.*). `stop` is asked while a pipe has nothing to say (run.interrupted).

@@ -46,7 +46,10 @@ class RowScanner {
       }
       std::string_view text(chunk.data(), source.read(chunk));
       if (text.empty()) break;
-      if (first) text = check_start(text);
+      if (first) {
+        check_is_text(text, source.name());
+        text = check_start(text);
+      }
       while (!text.empty()) text.remove_prefix(take_part(text));
     }
     // The last line need not end with '\n' in the file, but does here.
