@@ -1,9 +1,10 @@
 // A trained model: hyperplanes, the labels they stand for, and the proof of how good they are.
 //
-// Binary: one hyperplane; labels = {positive, negative}, positive being the larger label. Several
-// classes: one hyperplane a class (one against the rest), labels ascending. Score of class k on row
-// x: <w_k, x> + b_k. The largest score wins; in a binary model the sign decides (0 counts as
-// positive).
+// Binary: one hyperplane; labels = {positive, negative}. Several classes: one hyperplane a class
+// (one against the rest). Score of class k on row x: <w_k, x> + b_k. The largest score wins, the
+// first of equal ones; in a binary model a score > 0 means labels[0], any other labels[1]. Labels
+// are distinct. train() takes the larger of two for the positive one and sorts several; a model
+// from elsewhere keeps its own order.
 #pragma once
 
 #include <cstdint>

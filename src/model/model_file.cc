@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -60,11 +61,12 @@ Json certificate_json(const Model& model) {
   return list;
 }
 
-// Columns with a weight in some problem, ascending.
+// Columns with a weight in some problem, ascending. A weight of -0 counts: models come back bit for
+// bit.
 std::vector<std::uint32_t> used_columns(const Model& model) {
   std::vector<bool> used(model.features);
   for (std::size_t k = 0; k < model.weights.size(); ++k) {
-    if (model.weights[k] != 0) used[k % model.features] = true;
+    if (std::bit_cast<std::uint64_t>(model.weights[k]) != 0) used[k % model.features] = true;
   }
   std::vector<std::uint32_t> columns;
   for (std::size_t j = 0; j < used.size(); ++j) {
@@ -213,11 +215,10 @@ void read_metadata(const TensorFile& file, Model& model) {
 
 void check_sense(const TensorFile& file, const Model& model) {
   const std::size_t classes = model.labels.size();
-  const bool ordered =
-      model.binary()
-          ? model.labels[0] > model.labels[1]
-          : std::ranges::adjacent_find(model.labels, std::greater_equal<>()) == model.labels.end();
-  if (classes < 2 || !ordered || model.problems.size() != (classes == 2 ? 1 : classes)) {
+  std::vector<std::int64_t> sorted = model.labels;
+  std::ranges::sort(sorted);
+  const bool distinct = std::ranges::adjacent_find(sorted) == sorted.end();
+  if (classes < 2 || !distinct || model.problems.size() != (classes == 2 ? 1 : classes)) {
     file.reject("content", "labels and hyperplanes do not fit together");
   }
   for (std::size_t k = 0; k < model.problems.size(); ++k) {
@@ -232,6 +233,12 @@ void check_sense(const TensorFile& file, const Model& model) {
   if (!(o.cost > 0) || o.bias_feature < 0 ||
       std::ranges::any_of(o.class_weights, [](const ClassWeight& w) { return !(w.factor > 0); })) {
     file.reject("content", "the options make no sense");
+  }
+  // A converted model does not know its data, so it cannot know a bound either.
+  if (o.rows == 0 && std::ranges::any_of(model.problems, [](const BinaryProblem& p) {
+        return p.certificate.bound != "none";
+      })) {
+    file.reject("content", "a bound without rows it could follow from");
   }
   // A sparse model of a few bytes may claim any number of features; predicting needs all of them.
   const double bytes = static_cast<double>(model.features) * 8 * static_cast<double>(classes);
