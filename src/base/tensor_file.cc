@@ -197,9 +197,10 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   std::set<std::string> top_;
 };
 
-// A regular file, a pipe, or standard input ("-"), to its end.
-template <class CheckHead>
-Buffer<std::byte> read_whole(const std::string& path, CheckHead check_head) {
+}  // namespace
+
+Buffer<std::byte> read_whole(const std::string& path,
+                             const std::function<void(std::span<const std::byte>)>& check_head) {
   const bool standard = path == "-";
   const int fd = standard ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) fail_errno("io.open", path, "open", errno);
@@ -232,17 +233,24 @@ Buffer<std::byte> read_whole(const std::string& path, CheckHead check_head) {
   }
 }
 
-}  // namespace
+void TensorFile::check_head(std::span<const std::byte> head, const std::string& path,
+                            std::string_view kind) {
+  if (head.size() > 8 && static_cast<char>(head[8]) != '{') {
+    fail_file(fmt::format("{}.magic", kind), path, fmt::format("this is not a hinge {}", kind));
+  }
+}
 
 TensorFile TensorFile::read(const std::string& path, std::string_view kind) {
+  const auto check = [&](std::span<const std::byte> head) { check_head(head, path, kind); };
+  return parse(read_whole(path, check), path, kind);
+}
+
+TensorFile TensorFile::parse(Buffer<std::byte> bytes, const std::string& path,
+                             std::string_view kind) {
   TensorFile file;
   file.path_ = path;
   file.kind_ = kind;
-  file.bytes_ = read_whole(path, [&](std::span<const std::byte> head) {
-    if (head.size() > 8 && static_cast<char>(head[8]) != '{') {
-      file.reject("magic", fmt::format("this is not a hinge {}", kind));
-    }
-  });
+  file.bytes_ = std::move(bytes);
   const std::size_t size = file.bytes_.size();
   std::uint64_t length = 0;
   if (size < sizeof length + 2) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -42,6 +43,11 @@ Tensor tensor(std::string name, std::vector<std::uint64_t> shape, std::span<cons
   return {std::move(name), dtype_of<T>(), std::move(shape), std::as_bytes(values)};
 }
 
+// A regular file, a pipe, or standard input ("-"), to its end. `check_head` sees the first bytes
+// and may throw before the rest is read. Throws Failure (io.*).
+Buffer<std::byte> read_whole(const std::string& path,
+                             const std::function<void(std::span<const std::byte>)>& check_head);
+
 using Metadata = std::map<std::string, std::string>;
 
 // Tensors are laid out wide types first, then by name. Checksums are added to the metadata. Throws
@@ -53,6 +59,12 @@ class TensorFile {
   // `kind` ("model") starts the ids of its errors: model.truncated, model.checksum, ... Throws
   // Failure.
   static TensorFile read(const std::string& path, std::string_view kind);
+
+  // The two halves of read(), for a file that may be something else: refuses a file by its first
+  // bytes, and takes the bytes of the whole. `path` is for messages.
+  static void check_head(std::span<const std::byte> head, const std::string& path,
+                         std::string_view kind);
+  static TensorFile parse(Buffer<std::byte> bytes, const std::string& path, std::string_view kind);
 
   const Metadata& metadata() const { return metadata_; }
   const std::string& field(const std::string& key) const;  // fails with KIND.header if missing

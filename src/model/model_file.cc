@@ -1,4 +1,5 @@
 // The native model format. docs/formats.md describes it; this file is the only one that knows it.
+// At the end: the choice between it and LIBLINEAR's.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 #include "base/tensor_file.h"
 #include "hinge/model.h"
 #include "hinge/version.h"
+#include "model/liblinear_file.h"
 
 namespace hinge {
 namespace {
@@ -75,58 +77,52 @@ std::vector<std::uint32_t> used_columns(const Model& model) {
   return columns;
 }
 
-}  // namespace
+void write_native(const Model& model, const std::string& path) {
+  const std::size_t problems = model.problems.size();
+  std::vector<double> bias, free_values;
+  std::vector<std::uint64_t> free_counts;
+  std::vector<std::uint8_t> states;
+  bool witness = true;
+  for (const BinaryProblem& p : model.problems) {
+    bias.push_back(p.bias);
+    witness = witness && !p.witness.empty();
+    free_counts.push_back(p.witness.free.size());
+    free_values.insert(free_values.end(), p.witness.free.begin(), p.witness.free.end());
+    states.insert(states.end(), p.witness.states.begin(), p.witness.states.end());
+  }
+  // Few used columns are kept with their numbers, many as they are: whichever is smaller.
+  std::vector<std::uint32_t> columns = used_columns(model);
+  std::vector<double> packed;
+  const bool sparse = columns.size() * (8 * problems + 4) < model.features * 8 * problems;
+  if (sparse) {
+    for (std::size_t k = 0; k < problems; ++k) {
+      for (const std::uint32_t j : columns) packed.push_back(model.weights_of(k)[j]);
+    }
+  }
+  const std::span<const double> weights = sparse ? packed : model.weights;
+  const std::uint64_t width = sparse ? columns.size() : model.features;
 
-Result<void> save_model(const Model& model, const std::string& path) {
-  return guard([&] {
-    const std::size_t problems = model.problems.size();
-    std::vector<double> bias, free_values;
-    std::vector<std::uint64_t> free_counts;
-    std::vector<std::uint8_t> states;
-    bool witness = true;
-    for (const BinaryProblem& p : model.problems) {
-      bias.push_back(p.bias);
-      witness = witness && !p.witness.empty();
-      free_counts.push_back(p.witness.free.size());
-      free_values.insert(free_values.end(), p.witness.free.begin(), p.witness.free.end());
-      states.insert(states.end(), p.witness.states.begin(), p.witness.states.end());
-    }
-    // Few used columns are kept with their numbers, many as they are: whichever is smaller.
-    std::vector<std::uint32_t> columns = used_columns(model);
-    std::vector<double> packed;
-    const bool sparse = columns.size() * (8 * problems + 4) < model.features * 8 * problems;
-    if (sparse) {
-      for (std::size_t k = 0; k < problems; ++k) {
-        for (const std::uint32_t j : columns) packed.push_back(model.weights_of(k)[j]);
-      }
-    }
-    const std::span<const double> weights = sparse ? packed : model.weights;
-    const std::uint64_t width = sparse ? columns.size() : model.features;
-
-    std::vector<Tensor> tensors;
-    tensors.push_back(tensor<double>("bias", {problems}, bias));
-    tensors.push_back(tensor<double>("weights", {problems, width}, weights));
-    if (sparse) tensors.push_back(tensor<std::uint32_t>("columns", {width}, columns));
-    if (witness) {
-      tensors.push_back(tensor<std::uint64_t>("witness.free_counts", {problems}, free_counts));
-      tensors.push_back(tensor<double>("witness.free", {free_values.size()}, free_values));
-      tensors.push_back(
-          tensor<std::uint8_t>("witness.states", {problems, states.size() / problems}, states));
-    }
-    Metadata metadata;
-    metadata["format"] = kFormat;
-    metadata["version"] = std::to_string(kVersion);
-    metadata["written_by"] = fmt::format("hinge {}", version());
-    metadata["status"] = to_string(model.origin.status);
-    metadata["labels"] = Json(model.labels).dump();
-    metadata["options"] = options_json(model).dump();
-    metadata["data"] = data_json(model).dump();
-    metadata["certificate"] = certificate_json(model).dump();
-    write_tensor_file(path, std::move(tensors), std::move(metadata));
-  });
+  std::vector<Tensor> tensors;
+  tensors.push_back(tensor<double>("bias", {problems}, bias));
+  tensors.push_back(tensor<double>("weights", {problems, width}, weights));
+  if (sparse) tensors.push_back(tensor<std::uint32_t>("columns", {width}, columns));
+  if (witness) {
+    tensors.push_back(tensor<std::uint64_t>("witness.free_counts", {problems}, free_counts));
+    tensors.push_back(tensor<double>("witness.free", {free_values.size()}, free_values));
+    tensors.push_back(
+        tensor<std::uint8_t>("witness.states", {problems, states.size() / problems}, states));
+  }
+  Metadata metadata;
+  metadata["format"] = kFormat;
+  metadata["version"] = std::to_string(kVersion);
+  metadata["written_by"] = fmt::format("hinge {}", version());
+  metadata["status"] = to_string(model.origin.status);
+  metadata["labels"] = Json(model.labels).dump();
+  metadata["options"] = options_json(model).dump();
+  metadata["data"] = data_json(model).dump();
+  metadata["certificate"] = certificate_json(model).dump();
+  write_tensor_file(path, std::move(tensors), std::move(metadata));
 }
-
-namespace {
 
 void check_finite(const TensorFile& file, std::span<const double> values, std::string_view what) {
   if (!std::ranges::all_of(values, [](double x) { return std::isfinite(x); })) {
@@ -297,27 +293,56 @@ void read_witness(const TensorFile& file, Model& model) {
   }
 }
 
+Model read_native(const TensorFile& file) {
+  if (file.field("format") != kFormat) file.reject("magic", "this is not a hinge model");
+  if (file.field("version") != std::to_string(kVersion)) {
+    file.reject("version", fmt::format("written by {} in format {}; this hinge reads format {}",
+                                       escape(file.field("written_by")),
+                                       escape(file.field("version")), kVersion));
+  }
+  Model model;
+  try {
+    read_metadata(file, model);
+  } catch (const nlohmann::json::exception&) {
+    file.reject("header", "a metadata field is not what it should be");
+  }
+  check_sense(file, model);
+  read_weights(file, model);
+  read_witness(file, model);
+  return model;
+}
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 }  // namespace
+
+Result<void> check_format(const Model& model, ModelFormat format) {
+  return guard([&] {
+    if (format == ModelFormat::liblinear) check_liblinear(model);
+  });
+}
+
+Result<void> save_model(const Model& model, const std::string& path, ModelFormat format) {
+  return guard([&] {
+    if (format == ModelFormat::liblinear) {
+      write_liblinear(model, path);
+    } else {
+      write_native(model, path);
+    }
+  });
+}
 
 Result<Model> load_model(const std::string& path) {
   return guard([&] {
-    const TensorFile file = TensorFile::read(path, "model");
-    if (file.field("format") != kFormat) file.reject("magic", "this is not a hinge model");
-    if (file.field("version") != std::to_string(kVersion)) {
-      file.reject("version", fmt::format("written by {} in format {}; this hinge reads format {}",
-                                         escape(file.field("written_by")),
-                                         escape(file.field("version")), kVersion));
-    }
-    Model model;
-    try {
-      read_metadata(file, model);
-    } catch (const nlohmann::json::exception&) {
-      file.reject("header", "a metadata field is not what it should be");
-    }
-    check_sense(file, model);
-    read_weights(file, model);
-    read_witness(file, model);
-    return model;
+    Buffer<std::byte> bytes = read_whole(path, [&](std::span<const std::byte> head) {
+      if (!begins_like_liblinear(as_text(head))) TensorFile::check_head(head, path, "model");
+    });
+    const std::string_view text = as_text(bytes.span());
+    return begins_like_liblinear(text)
+               ? read_liblinear(text, path)
+               : read_native(TensorFile::parse(std::move(bytes), path, "model"));
   });
 }
 
@@ -327,9 +352,10 @@ bool looks_like_model(const std::string& path) {
   if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
-  unsigned char head[9] = {};
+  char head[9] = {};
   const ssize_t count = read(fd, head, sizeof head);
   static_cast<void>(close(fd));
+  if (count > 0 && begins_like_liblinear({head, static_cast<std::size_t>(count)})) return true;
   // A header length below 16 MiB leaves zero bytes; text has none.
   return count == sizeof head && head[4] == 0 && head[7] == 0 && head[8] == '{';
 }
