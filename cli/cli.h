@@ -58,6 +58,10 @@ CLI::Option* add_threads(CLI::App& command, int& threads);
 Result<void> check_outputs(const std::vector<std::string>& outputs,
                            const std::vector<std::string>& inputs);
 
+// The format of a model to be written: as asked for ("native", "liblinear"), or, if `asked` is
+// empty, by the name of the file: LIBLINEAR's if it ends in .liblinear.
+ModelFormat model_format(const std::string& asked, const std::string& path);
+
 // Options of all commands that read data.
 struct DataArguments {
   std::string source;

@@ -10,7 +10,7 @@ for group in "$@"; do
     build) wanted="$wanted g++ cmake ninja-build libcli11-dev libfast-float-dev libfmt-dev
                    libxxhash-dev nlohmann-json3-dev" ;;
     # A fixed clang-format, so that formatting means the same everywhere.
-    test) wanted="$wanted clang-format-14 libgtest-dev pkg-config python3 xz-utils" ;;
+    test) wanted="$wanted clang-format-14 libgtest-dev liblinear-tools pkg-config python3 xz-utils" ;;
     clang) wanted="$wanted clang" ;;
     *) echo "install_deps.sh: unknown group '$group' (build, test, clang)" >&2; exit 64 ;;
   esac
