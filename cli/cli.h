@@ -62,6 +62,10 @@ CLI::Option* add_threads(CLI::App& command, int& threads);
 Result<void> check_outputs(const std::vector<std::string>& outputs,
                            const std::vector<std::string>& inputs);
 
+// The format of a model to be written: as asked for ("native", "liblinear"), or, if `asked` is
+// empty, by the name of the file: LIBLINEAR's if it ends in .liblinear.
+ModelFormat model_format(const std::string& asked, const std::string& path);
+
 // A line on the terminal that is rewritten in place; nothing when stderr is no terminal. Shown once
 // the work has taken two seconds.
 class ProgressLine {

@@ -18,31 +18,31 @@ struct Convert {
  private:
   int convert_model();
   int convert_data();
-  std::string form(std::string_view suffix, const char* with, const char* without) const;
 };
 
-// The form of OUT: what --to says, or by its suffix. `with` and `without` are the two there are.
-std::string Convert::form(std::string_view suffix, const char* with, const char* without) const {
-  if (to.empty()) return output.ends_with(suffix) ? with : without;
-  if (to == with || to == without) return to;
-  usage_value(
-      fmt::format("--to: {} can become {} or {}, not {}", escape(data.source), with, without, to));
-}
-
 int Convert::convert_model() {
+  if (to == "binary" || to == "text") {
+    usage_value(fmt::format("--to: {} is a model: expected native or liblinear, got {}",
+                            escape(data.source), to));
+  }
   const Result<Model> model = load_model(data.source);
   if (!model.ok()) return reporter.fail(model.error(), "nothing written");
-  const Result<void> saved = save_model(*model, output);
+  const Result<void> saved = save_model(*model, output, model_format(to, output));
   return saved.ok() ? 0 : reporter.fail(saved.error(), "nothing written");
 }
 
 int Convert::convert_data() {
-  const DataFormat format =
-      form(".hinge", "binary", "text") == "binary" ? DataFormat::binary : DataFormat::text;
+  if (to == "native" || to == "liblinear") {
+    usage_value(
+        fmt::format("--to: {} is data: expected binary or text, got {}", escape(data.source), to));
+  }
+  const bool binary = to.empty() ? output.ends_with(".hinge") : to == "binary";
   const Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return reporter.fail(rows.error(), "nothing written");
-  const Result<void> saved = save_dataset(
-      *rows, output, {.format = format, .threads = data.read.threads, .stop = &stop_flag()});
+  const Result<void> saved = save_dataset(*rows, output,
+                                          {.format = binary ? DataFormat::binary : DataFormat::text,
+                                           .threads = data.read.threads,
+                                           .stop = &stop_flag()});
   if (!saved.ok()) return reporter.fail(saved.error(), "nothing written");
   reporter.log(fmt::format("{} rows, {} features, {} nonzeros", rows->rows(), rows->features(),
                            rows->nonzeros()));
@@ -52,8 +52,7 @@ int Convert::convert_data() {
 int Convert::run() {
   const Result<void> checked = check_outputs({output}, {data.source, data.read.weights_file});
   if (!checked.ok()) return reporter.fail(checked.error(), "nothing written");
-  return looks_like_model(data.source) && !looks_like_dataset(data.source) ? convert_model()
-                                                                           : convert_data();
+  return looks_like_model(data.source) ? convert_model() : convert_data();
 }
 
 }  // namespace

@@ -18,9 +18,7 @@ struct Info {
   DataArguments data;
   bool json = false;
 
-  int run() {
-    return looks_like_model(data.source) && !looks_like_dataset(data.source) ? model() : dataset();
-  }
+  int run() { return looks_like_model(data.source) ? model() : dataset(); }
 
  private:
   int model();
@@ -55,23 +53,25 @@ int Info::model() {
   std::vector<std::string> labels;
   for (const std::int64_t label : model->labels) labels.push_back(std::to_string(label));
   const bool witness = !model->problems.front().witness.empty();
+  const bool known = o.rows > 0;  // else another program trained it, and only the weights are known
+  const auto or_null = [known](const auto& value) { return known ? Json(value) : Json(); };
+  const Json trained_on = {{"rows", o.rows},
+                           {"nonzeros", o.nonzeros},
+                           {"precision", o.precision == Precision::f32 ? "f32" : "f64"},
+                           {"fingerprint", o.fingerprint}};
   return show({{"kind", "model"},
                {"classes", labels},
                {"features", model->features},
                {"index_base", model->index_base},
                {"bias", o.bias_feature == 0 ? Json("none") : Json(o.bias_feature)},
                {"solver", o.solver},
-               {"status", to_string(o.status)},
-               {"cost", o.cost},
-               {"primal", c.primal},
-               {"dual", c.dual},
-               {"relative_gap", c.relative_gap},
+               {"status", or_null(to_string(o.status))},
+               {"cost", or_null(o.cost)},
+               {"primal", or_null(c.primal)},
+               {"dual", or_null(c.dual)},
+               {"relative_gap", or_null(c.relative_gap)},
                {"witness", witness},
-               {"trained_on",
-                {{"rows", o.rows},
-                 {"nonzeros", o.nonzeros},
-                 {"precision", o.precision == Precision::f32 ? "f32" : "f64"},
-                 {"fingerprint", o.fingerprint}}}});
+               {"trained_on", or_null(trained_on)}});
 }
 
 int Info::dataset() {

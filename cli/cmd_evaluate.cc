@@ -84,7 +84,8 @@ void add_evaluate(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "evaluate", "Accuracy, precision, recall, F1, ROC AUC, average precision and confusion.");
   command->add_option("DATA", evaluate->data.source, "libsvm text with labels")->required();
-  command->add_option("MODEL", evaluate->model_path, "as written by train")->required();
+  command->add_option("MODEL", evaluate->model_path, "as written by train, or by LIBLINEAR")
+      ->required();
   add_threads(*command, evaluate->threads);
   evaluate->data.add_to(*command, false);
   command->add_flag("--json", evaluate->json, "print one JSON object on stdout");

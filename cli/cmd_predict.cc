@@ -115,11 +115,12 @@ void add_predict(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("predict", "Print one label a row.");
   command->add_option("DATA", predict->data.source, "libsvm text: a file, a 'pattern*', or -")
       ->required();
-  command->add_option("MODEL", predict->model_path, "as written by train")->required();
+  command->add_option("MODEL", predict->model_path, "as written by train, or by LIBLINEAR")
+      ->required();
   command->add_option("OUT", predict->output, "where to write; default: standard output");
   command->add_flag(
       "--scores", predict->scores,
-      "add the decision values: one, or one a class in ascending order of the labels");
+      "add the decision values: one, or one a class in the order of the model's labels");
   command->add_flag("--no-labels", predict->no_labels, "rows of DATA have no label");
   add_threads(*command, predict->threads);
   predict->data.add_to(*command, false);

@@ -19,12 +19,14 @@ struct Train {
   TrainOptions options;
   std::string model_path;
   std::string trace_path;
+  std::string format;  // of the model; empty: by its name
   bool json = false;
   bool require_converged = false;
   int folds = 0;
 
   int run();
   int run_folds();
+  Result<void> check_format(const Dataset& rows) const;
   Result<void> save(const TrainReport& report);
   Json to_json(const Dataset& rows, const TrainReport& report) const;
 
@@ -105,10 +107,20 @@ Json Train::to_json(const Dataset& rows, const TrainReport& report) const {
           {"problems", problems}};
 }
 
+// Whether the format can hold the model these rows will give: better known before training.
+Result<void> Train::check_format(const Dataset& rows) const {
+  Model model;
+  for (const LabelCount& c : rows.classes()) model.labels.push_back(c.label);
+  model.features = rows.features();
+  model.index_base = rows.index_base();
+  model.reject = options.reject;
+  return hinge::check_format(model, model_format(format, model_path));
+}
+
 // The model first: it must not be lost to a trace that cannot be written.
 Result<void> Train::save(const TrainReport& report) {
-  if (Result<void> r = save_model(report.model, model_path); !r.ok() || trace_path.empty())
-    return r;
+  const Result<void> saved = save_model(report.model, model_path, model_format(format, model_path));
+  if (!saved.ok() || trace_path.empty()) return saved;
   Result<OutputFile> out = OutputFile::create(trace_path);
   if (!out.ok()) return out.error();
   if (Result<void> r = out->write(trace); !r.ok()) return r;
@@ -155,6 +167,7 @@ int Train::run() {
   Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return reporter.fail(rows.error(), outcome);
   load_seconds = seconds_since(start);
+  if (Result<void> r = check_format(*rows); !r.ok()) return reporter.fail(r.error(), outcome);
 
   TrainControl control;
   control.stop = &stop_flag();
@@ -242,6 +255,12 @@ void add_train(CLI::App& app, Action& action) {
   command->add_option("DATA", train->data.source, "libsvm text: a file, a 'pattern*', or -")
       ->required();
   command->add_option("MODEL", train->model_path, "where to write; default: DATA's name + .model");
+  command
+      ->add_option("--model-format", train->format,
+                   "native, or liblinear: text for LIBLINEAR, without the proof (default: "
+                   "liblinear if MODEL ends in .liblinear, else native)")
+      ->type_name("FORM")
+      ->check(CLI::IsMember({"native", "liblinear"}));
   add_table_options(*command, train->options);
   train->data.add_to(*command, true);
   command

@@ -89,6 +89,11 @@ Result<void> check_outputs(const std::vector<std::string>& outputs,
   return {};
 }
 
+ModelFormat model_format(const std::string& asked, const std::string& path) {
+  const bool text = asked.empty() ? path.ends_with(".liblinear") : asked == "liblinear";
+  return text ? ModelFormat::liblinear : ModelFormat::native;
+}
+
 CLI::Option* add_count(CLI::App& command, const std::string& flags, std::uint64_t& target,
                        const std::string& help) {
   const auto parse = [&target, flags](const std::string& text) {

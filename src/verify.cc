@@ -28,6 +28,10 @@ void check_data(const Model& model, const Dataset& data, Pool& pool) {
     fail("verify.data", "this is not the data the model was trained on: " + what,
          "give the training data in the same row order, with the same --weights");
   };
+  if (origin.rows == 0) {
+    fail("verify.data", "the model does not say what it was trained on",
+         "only a model hinge has trained can be verified");
+  }
   if (data.rows() != origin.rows) {
     differs(fmt::format("{} rows instead of {}", data.rows(), origin.rows));
   }

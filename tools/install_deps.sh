@@ -11,7 +11,7 @@ for group in "$@"; do
                    libfmt-dev liblzma-dev libxxhash-dev libzstd-dev nlohmann-json3-dev
                    zlib1g-dev" ;;
     # A fixed clang-format, so that formatting means the same everywhere.
-    test) wanted="$wanted clang-format-14 libgtest-dev pkg-config python3 xz-utils" ;;
+    test) wanted="$wanted clang-format-14 libgtest-dev liblinear-tools pkg-config python3 xz-utils" ;;
     clang) wanted="$wanted clang" ;;
     *) echo "install_deps.sh: unknown group '$group' (build, test, clang)" >&2; exit 64 ;;
   esac

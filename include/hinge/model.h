@@ -1,9 +1,10 @@
 // A trained model: hyperplanes, the labels they stand for, and the proof of how good they are.
 //
-// Binary: one hyperplane; labels = {positive, negative}, positive being the larger label. Several
-// classes: one hyperplane a class (one against the rest), labels ascending. Score of class k on row
-// x: <w_k, x> + b_k. The largest score wins; in a binary model the sign decides (0 counts as
-// positive).
+// Binary: one hyperplane; labels = {positive, negative}. Several classes: one hyperplane a class
+// (one against the rest). Score of class k on row x: <w_k, x> + b_k. The largest score wins, the
+// first of equal ones; in a binary model a score > 0 means labels[0], any other labels[1]. Labels
+// are distinct. train() takes the larger of two for the positive one and sorts several; a model
+// from elsewhere keeps its own order.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +61,7 @@ struct Origin {
   std::vector<ClassWeight> class_weights;  // of the classes whose factor is not 1
   bool row_weights = false;                // trained with one factor a row
   std::uint64_t seed = 1;
-  std::uint64_t rows = 0;
+  std::uint64_t rows = 0;  // 0: not known, the model comes from another program
   std::uint64_t nonzeros = 0;
   Precision precision = Precision::f32;  // the precision of the values the certificate speaks of
   std::string fingerprint;               // of rows, labels and weights, in order
@@ -93,13 +94,24 @@ struct Predictions {
 // Columns the model has never seen count as zero. Thread-safe; `threads` 0 = all cores.
 Result<Predictions> predict(const Model& model, const Dataset& data, int threads = 0);
 
-// The native format: a safetensors file (docs/formats.md), written atomically. The same model gives
-// the same bytes. Reading is strict: any damage is refused with a model.* id before memory is
-// taken.
-Result<void> save_model(const Model& model, const std::string& path);
+// native: a safetensors file that holds everything. liblinear: LIBLINEAR's text, which holds
+// labels, weights and bias, and no proof; numbers come back bit for bit. docs/formats.md has both.
+enum class ModelFormat : std::uint8_t { native, liblinear };
+
+// Whether save_model could write this: model.format if not. Weights are not looked at, so it can be
+// asked before training.
+Result<void> check_format(const Model& model, ModelFormat format);
+
+// Written atomically; the same model gives the same bytes.
+Result<void> save_model(const Model& model, const std::string& path,
+                        ModelFormat format = ModelFormat::native);
+
+// Either format, told apart by the first bytes. Reading is strict: any damage the format can show
+// is refused with a model.* id before memory is taken. What LIBLINEAR's text does not say has its
+// default in the model: origin.rows is 0, the bound is "none", and verify() refuses it.
 Result<Model> load_model(const std::string& path);
 
-// Whether the file at `path` begins like one of our containers rather than like text.
+// Whether the file at `path` begins like a model of either format rather than like data.
 bool looks_like_model(const std::string& path);
 
 }  // namespace hinge

@@ -44,6 +44,24 @@ struct Descriptor {
 
 }  // namespace
 
+std::string first_bytes(const std::string& path, std::size_t count) {
+  struct stat status {};
+  if (path == "-" || stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  std::string bytes(count, '\0');
+  std::size_t have = 0;
+  while (have < count) {
+    const ssize_t found = read(fd, bytes.data() + have, count - have);
+    if (found < 0 && errno == EINTR) continue;
+    if (found <= 0) break;
+    have += static_cast<std::size_t>(found);
+  }
+  static_cast<void>(close(fd));
+  bytes.resize(have);
+  return bytes;
+}
+
 FileBytes::~FileBytes() {
   if (fd_ < 0) return;
   if (size_ > 0) static_cast<void>(munmap(const_cast<std::byte*>(bytes_.data()), size_));

@@ -10,6 +10,10 @@
 
 namespace hinge {
 
+// Up to `count` bytes a regular file begins with; nothing if it is none or cannot be read. (Looking
+// into a pipe would take bytes out of it.)
+std::string first_bytes(const std::string& path, std::size_t count);
+
 class FileBytes {
  public:
   FileBytes() = default;

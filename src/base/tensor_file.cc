@@ -198,6 +198,13 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace
 
+void TensorFile::check_head(std::span<const std::byte> head, const std::string& path,
+                            std::string_view kind) {
+  if (head.size() > 8 && static_cast<char>(head[8]) != '{') {
+    fail_file(fmt::format("{}.magic", kind), path, fmt::format("this is not a hinge {}", kind));
+  }
+}
+
 bool looks_like_tensor_file(std::string_view head) {
   using std::string_view_literals::operator""sv;
   // A header length of at most 16 MiB leaves zero bytes, which text does not have; also with its
@@ -207,14 +214,15 @@ bool looks_like_tensor_file(std::string_view head) {
 }
 
 TensorFile TensorFile::read(const std::string& path, std::string_view kind) {
+  const auto check = [&](std::span<const std::byte> head) { check_head(head, path, kind); };
+  return parse(FileBytes::read(path, check), path, kind);
+}
+
+TensorFile TensorFile::parse(FileBytes bytes, const std::string& path, std::string_view kind) {
   TensorFile file;
   file.path_ = path;
   file.kind_ = kind;
-  file.bytes_ = FileBytes::read(path, [&](std::span<const std::byte> head) {
-    if (head.size() > 8 && static_cast<char>(head[8]) != '{') {
-      file.reject("magic", fmt::format("this is not a hinge {}", kind));
-    }
-  });
+  file.bytes_ = std::move(bytes);
   file.open();
   for (const Tensor& t : file.tensors_) {
     if (file.field("checksum." + t.name) != to_hex(checksum(t.bytes))) file.bad_checksum(t);

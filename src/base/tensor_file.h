@@ -58,6 +58,12 @@ class TensorFile {
   // model.checksum, ... Throws Failure.
   static TensorFile read(const std::string& path, std::string_view kind);
 
+  // The two halves of read(), for a file that may be something else: refuses a file by its first
+  // bytes, and takes the bytes of the whole. `path` is for messages.
+  static void check_head(std::span<const std::byte> head, const std::string& path,
+                         std::string_view kind);
+  static TensorFile parse(FileBytes bytes, const std::string& path, std::string_view kind);
+
   // Maps the file and checks its header and layout; the arrays are for the caller to check().
   static TensorFile map(const std::string& path, std::string_view kind);
 

@@ -1,8 +1,6 @@
 #include "data/data_file.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <array>
 #include <charconv>
@@ -12,9 +10,9 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/file_bytes.h"
 #include "base/parallel.h"
 #include "data/dataset_builder.h"
-#include "data/source.h"
 #include "hinge/version.h"
 
 namespace hinge {
@@ -172,17 +170,6 @@ Dataset map_arrays(std::shared_ptr<Owner> owner, const ReadOptions& options) {
   }
   const CsrView<Value> view = {rows, features, offsets.data(), columns.data(), values.data()};
   return DatasetBuilder::wrap(view, labels, weights, base, owner);
-}
-
-std::string first_bytes(const std::string& path, std::size_t count) {
-  if (!is_regular(path)) return {};  // looking into a pipe would take bytes out of it
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return {};
-  std::string bytes(count, '\0');
-  const ssize_t found = read(fd, bytes.data(), count);
-  static_cast<void>(close(fd));
-  bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(found, 0)));
-  return bytes;
 }
 
 }  // namespace

@@ -76,8 +76,7 @@ Result<Predictions> predict(const Model& model, const Dataset& data, int threads
           }
           const std::size_t best =
               static_cast<std::size_t>(std::max_element(scores, scores + problems) - scores);
-          out.labels[i] =
-              model.binary() ? model.labels[scores[0] >= 0 ? 0 : 1] : model.labels[best];
+          out.labels[i] = model.binary() ? model.labels[scores[0] > 0 ? 0 : 1] : model.labels[best];
           if (reject) out.rejected[i] = scores[best] > 0 ? 0 : 1;
         }
       });

@@ -1,10 +1,9 @@
 // The native model format. docs/formats.md describes it; this file is the only one that knows it.
-#include <fcntl.h>
+// At the end: the choice between it and LIBLINEAR's.
 #include <fmt/core.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -14,6 +13,7 @@
 #include "base/tensor_file.h"
 #include "hinge/model.h"
 #include "hinge/version.h"
+#include "model/liblinear_file.h"
 
 namespace hinge {
 namespace {
@@ -60,11 +60,12 @@ Json certificate_json(const Model& model) {
   return list;
 }
 
-// Columns with a weight in some problem, ascending.
+// Columns with a weight in some problem, ascending. A weight of -0 counts: models come back bit for
+// bit.
 std::vector<std::uint32_t> used_columns(const Model& model) {
   std::vector<bool> used(model.features);
   for (std::size_t k = 0; k < model.weights.size(); ++k) {
-    if (model.weights[k] != 0) used[k % model.features] = true;
+    if (std::bit_cast<std::uint64_t>(model.weights[k]) != 0) used[k % model.features] = true;
   }
   std::vector<std::uint32_t> columns;
   for (std::size_t j = 0; j < used.size(); ++j) {
@@ -73,58 +74,52 @@ std::vector<std::uint32_t> used_columns(const Model& model) {
   return columns;
 }
 
-}  // namespace
+void write_native(const Model& model, const std::string& path) {
+  const std::size_t problems = model.problems.size();
+  std::vector<double> bias, free_values;
+  std::vector<std::uint64_t> free_counts;
+  std::vector<std::uint8_t> states;
+  bool witness = true;
+  for (const BinaryProblem& p : model.problems) {
+    bias.push_back(p.bias);
+    witness = witness && !p.witness.empty();
+    free_counts.push_back(p.witness.free.size());
+    free_values.insert(free_values.end(), p.witness.free.begin(), p.witness.free.end());
+    states.insert(states.end(), p.witness.states.begin(), p.witness.states.end());
+  }
+  // Few used columns are kept with their numbers, many as they are: whichever is smaller.
+  std::vector<std::uint32_t> columns = used_columns(model);
+  std::vector<double> packed;
+  const bool sparse = columns.size() * (8 * problems + 4) < model.features * 8 * problems;
+  if (sparse) {
+    for (std::size_t k = 0; k < problems; ++k) {
+      for (const std::uint32_t j : columns) packed.push_back(model.weights_of(k)[j]);
+    }
+  }
+  const std::span<const double> weights = sparse ? packed : model.weights;
+  const std::uint64_t width = sparse ? columns.size() : model.features;
 
-Result<void> save_model(const Model& model, const std::string& path) {
-  return guard([&] {
-    const std::size_t problems = model.problems.size();
-    std::vector<double> bias, free_values;
-    std::vector<std::uint64_t> free_counts;
-    std::vector<std::uint8_t> states;
-    bool witness = true;
-    for (const BinaryProblem& p : model.problems) {
-      bias.push_back(p.bias);
-      witness = witness && !p.witness.empty();
-      free_counts.push_back(p.witness.free.size());
-      free_values.insert(free_values.end(), p.witness.free.begin(), p.witness.free.end());
-      states.insert(states.end(), p.witness.states.begin(), p.witness.states.end());
-    }
-    // Few used columns are kept with their numbers, many as they are: whichever is smaller.
-    std::vector<std::uint32_t> columns = used_columns(model);
-    std::vector<double> packed;
-    const bool sparse = columns.size() * (8 * problems + 4) < model.features * 8 * problems;
-    if (sparse) {
-      for (std::size_t k = 0; k < problems; ++k) {
-        for (const std::uint32_t j : columns) packed.push_back(model.weights_of(k)[j]);
-      }
-    }
-    const std::span<const double> weights = sparse ? packed : model.weights;
-    const std::uint64_t width = sparse ? columns.size() : model.features;
-
-    std::vector<Tensor> tensors;
-    tensors.push_back(tensor<double>("bias", {problems}, bias));
-    tensors.push_back(tensor<double>("weights", {problems, width}, weights));
-    if (sparse) tensors.push_back(tensor<std::uint32_t>("columns", {width}, columns));
-    if (witness) {
-      tensors.push_back(tensor<std::uint64_t>("witness.free_counts", {problems}, free_counts));
-      tensors.push_back(tensor<double>("witness.free", {free_values.size()}, free_values));
-      tensors.push_back(
-          tensor<std::uint8_t>("witness.states", {problems, states.size() / problems}, states));
-    }
-    Metadata metadata;
-    metadata["format"] = kFormat;
-    metadata["version"] = std::to_string(kVersion);
-    metadata["written_by"] = fmt::format("hinge {}", version());
-    metadata["status"] = to_string(model.origin.status);
-    metadata["labels"] = Json(model.labels).dump();
-    metadata["options"] = options_json(model).dump();
-    metadata["data"] = data_json(model).dump();
-    metadata["certificate"] = certificate_json(model).dump();
-    write_tensor_file(path, std::move(tensors), std::move(metadata));
-  });
+  std::vector<Tensor> tensors;
+  tensors.push_back(tensor<double>("bias", {problems}, bias));
+  tensors.push_back(tensor<double>("weights", {problems, width}, weights));
+  if (sparse) tensors.push_back(tensor<std::uint32_t>("columns", {width}, columns));
+  if (witness) {
+    tensors.push_back(tensor<std::uint64_t>("witness.free_counts", {problems}, free_counts));
+    tensors.push_back(tensor<double>("witness.free", {free_values.size()}, free_values));
+    tensors.push_back(
+        tensor<std::uint8_t>("witness.states", {problems, states.size() / problems}, states));
+  }
+  Metadata metadata;
+  metadata["format"] = kFormat;
+  metadata["version"] = std::to_string(kVersion);
+  metadata["written_by"] = fmt::format("hinge {}", version());
+  metadata["status"] = to_string(model.origin.status);
+  metadata["labels"] = Json(model.labels).dump();
+  metadata["options"] = options_json(model).dump();
+  metadata["data"] = data_json(model).dump();
+  metadata["certificate"] = certificate_json(model).dump();
+  write_tensor_file(path, std::move(tensors), std::move(metadata));
 }
-
-namespace {
 
 void check_finite(const TensorFile& file, std::span<const double> values, std::string_view what) {
   if (!std::ranges::all_of(values, [](double x) { return std::isfinite(x); })) {
@@ -213,11 +208,10 @@ void read_metadata(const TensorFile& file, Model& model) {
 
 void check_sense(const TensorFile& file, const Model& model) {
   const std::size_t classes = model.labels.size();
-  const bool ordered =
-      model.binary()
-          ? model.labels[0] > model.labels[1]
-          : std::ranges::adjacent_find(model.labels, std::greater_equal<>()) == model.labels.end();
-  if (classes < 2 || !ordered || model.problems.size() != (classes == 2 ? 1 : classes)) {
+  std::vector<std::int64_t> sorted = model.labels;
+  std::ranges::sort(sorted);
+  const bool distinct = std::ranges::adjacent_find(sorted) == sorted.end();
+  if (classes < 2 || !distinct || model.problems.size() != (classes == 2 ? 1 : classes)) {
     file.reject("content", "labels and hyperplanes do not fit together");
   }
   for (std::size_t k = 0; k < model.problems.size(); ++k) {
@@ -232,6 +226,12 @@ void check_sense(const TensorFile& file, const Model& model) {
   if (!(o.cost > 0) || o.bias_feature < 0 ||
       std::ranges::any_of(o.class_weights, [](const ClassWeight& w) { return !(w.factor > 0); })) {
     file.reject("content", "the options make no sense");
+  }
+  // A converted model does not know its data, so it cannot know a bound either.
+  if (o.rows == 0 && std::ranges::any_of(model.problems, [](const BinaryProblem& p) {
+        return p.certificate.bound != "none";
+      })) {
+    file.reject("content", "a bound without rows it could follow from");
   }
   // A sparse model of a few bytes may claim any number of features; predicting needs all of them.
   const double bytes = static_cast<double>(model.features) * 8 * static_cast<double>(classes);
@@ -290,40 +290,62 @@ void read_witness(const TensorFile& file, Model& model) {
   }
 }
 
+Model read_native(const TensorFile& file) {
+  if (file.field("format") != kFormat) file.reject("magic", "this is not a hinge model");
+  if (file.field("version") != std::to_string(kVersion)) {
+    file.reject("version", fmt::format("written by {} in format {}; this hinge reads format {}",
+                                       escape(file.field("written_by")),
+                                       escape(file.field("version")), kVersion));
+  }
+  Model model;
+  try {
+    read_metadata(file, model);
+  } catch (const nlohmann::json::exception&) {
+    file.reject("header", "a metadata field is not what it should be");
+  }
+  check_sense(file, model);
+  read_weights(file, model);
+  read_witness(file, model);
+  return model;
+}
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 }  // namespace
+
+Result<void> check_format(const Model& model, ModelFormat format) {
+  return guard([&] {
+    if (format == ModelFormat::liblinear) check_liblinear(model);
+  });
+}
+
+Result<void> save_model(const Model& model, const std::string& path, ModelFormat format) {
+  return guard([&] {
+    if (format == ModelFormat::liblinear) {
+      write_liblinear(model, path);
+    } else {
+      write_native(model, path);
+    }
+  });
+}
 
 Result<Model> load_model(const std::string& path) {
   return guard([&] {
-    const TensorFile file = TensorFile::read(path, "model");
-    if (file.field("format") != kFormat) file.reject("magic", "this is not a hinge model");
-    if (file.field("version") != std::to_string(kVersion)) {
-      file.reject("version", fmt::format("written by {} in format {}; this hinge reads format {}",
-                                         escape(file.field("written_by")),
-                                         escape(file.field("version")), kVersion));
-    }
-    Model model;
-    try {
-      read_metadata(file, model);
-    } catch (const nlohmann::json::exception&) {
-      file.reject("header", "a metadata field is not what it should be");
-    }
-    check_sense(file, model);
-    read_weights(file, model);
-    read_witness(file, model);
-    return model;
+    FileBytes bytes = FileBytes::read(path, [&](std::span<const std::byte> head) {
+      if (!begins_like_liblinear(as_text(head))) TensorFile::check_head(head, path, "model");
+    });
+    const std::string_view text = as_text(bytes.span());
+    return begins_like_liblinear(text)
+               ? read_liblinear(text, path)
+               : read_native(TensorFile::parse(std::move(bytes), path, "model"));
   });
 }
 
 bool looks_like_model(const std::string& path) {
-  // Looking into a pipe would take bytes out of it.
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  char head[9] = {};
-  const ssize_t count = read(fd, head, sizeof head);
-  static_cast<void>(close(fd));
-  return count > 0 && looks_like_tensor_file({head, static_cast<std::size_t>(count)});
+  const std::string head = first_bytes(path, 16);
+  return begins_like_liblinear(head) || (looks_like_tensor_file(head) && !looks_like_dataset(path));
 }
 
 }  // namespace hinge

@@ -25,7 +25,7 @@ class PredictTest(CommandCase):
         for (_, x), line, label in zip(DATA, lines, labels):
             said, score = line.split()
             self.assertEqual(said, label)
-            self.assertEqual(said, "1" if float(score) >= 0 else "-1")
+            self.assertEqual(said, "1" if float(score) > 0 else "-1")
             self.assertAlmostEqual(float(score), model.score(x), delta=1e-12)
 
     def test_accuracy(self):

@@ -52,7 +52,7 @@ Metrics measure(const Model& model, const Labels& truth, const Predictions& pred
 Metrics measure_binary(const Labels& truth, const Scores& scores) {
   Predictions predictions;
   predictions.scores = scores;
-  for (const double score : scores) predictions.labels.push_back(score >= 0 ? 1 : -1);
+  for (const double score : scores) predictions.labels.push_back(score > 0 ? 1 : -1);
   return measure(model_of({1, -1}), truth, predictions);
 }
 

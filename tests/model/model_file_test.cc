@@ -367,10 +367,45 @@ TEST_F(ModelFile, LabelsAreWholeNumbers) {
   }
 }
 
-// hinge/model.h: the larger label of two is first, several ascend.
-TEST_F(ModelFile, LabelsStandInTheirOrder) {
-  EXPECT_EQ(verdict({.labels = {-1, 1}}, [](Parts&) {}), "model.content");
-  EXPECT_EQ(verdict({.labels = {5, 0, -7}}, [](Parts&) {}), "model.content");
+// Other programs have other orders; what counts is that no label occurs twice.
+TEST_F(ModelFile, LabelsMayStandInAnyOrder) {
+  expect_round_trip(make_model({.labels = {-1, 1}}));
+  expect_round_trip(make_model({.labels = {5, -7, 0}}));
+  EXPECT_EQ(verdict({.labels = {5, 0, 5}}, [](Parts&) {}), "model.content");
+  EXPECT_EQ(verdict({.labels = {1, 1}}, [](Parts&) {}), "model.content");
+}
+
+// A model another program trained: no rows, and so no bound.
+TEST_F(ModelFile, WithoutRowsThereIsNoBound) {
+  Model model = make_model({.witness = false});
+  model.origin.rows = 0;
+  expect_round_trip(model);
+  model.problems[0].certificate.bound = "witness";
+  save(model, folder_ / "bad");
+  EXPECT_EQ(verdict_of(folder_ / "bad"), "model.content");
+}
+
+TEST_F(ModelFile, WeightsComeBackBitForBit) {
+  Model model = make_model({.features = 100, .used = 3});
+  model.weights[7] = -0.0;  // a column of its own
+  save(model, folder_ / "model");
+  const Result<Model> loaded = load_model(folder_ / "model");
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_TRUE(std::signbit(loaded->weights[7]));
+}
+
+// As LIBLINEAR and scikit-learn decide: 0 is not positive, and of equal scores the first wins.
+TEST_F(ModelFile, TiesAreDecidedByTheOrderOfTheLabels) {
+  const Dataset data = testing::dataset_from_text("1 1:0\n");
+  for (const std::vector<std::int64_t>& labels :
+       {std::vector<std::int64_t>{1, -1}, {-1, 1}, {3, 1, 2}}) {
+    Model model = make_model({.labels = labels});
+    model.reject = false;
+    for (BinaryProblem& problem : model.problems) problem.bias = 0;
+    const Result<Predictions> said = predict(model, data, 1);
+    ASSERT_TRUE(said.ok());
+    EXPECT_EQ(said->labels[0], labels.size() == 2 ? labels[1] : labels[0]);
+  }
 }
 
 TEST_F(ModelFile, ColumnsMustAscendInsideTheModel) {
