@@ -19,6 +19,7 @@ LAYERS = {
     "base": set(),
     "kernels": set(),
     "data": {"base"},
+    "generate": {"base"},
     "risk": {"base", "data", "kernels"},
     "solve": {"base", "data", "kernels", "risk"},
     "proof": {"base", "data"},

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "data/generate_rows.h"
+#include "generate/generate_rows.h"
 #include "hinge/dataset.h"
 #include "hinge/files.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "data/generate_rows.h"
+#include "generate/generate_rows.h"
 
 namespace hinge {
 namespace {

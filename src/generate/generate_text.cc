@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "data/generate_rows.h"
+#include "generate/generate_rows.h"
 
 namespace hinge {
 namespace {
