@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/buffer.h"
+#include "base/error.h"
 #include "data/dataset_builder.h"
 
 namespace hinge {
@@ -41,13 +41,14 @@ Dataset keep_columns(const Dataset& data, std::span<const std::uint32_t> columns
     arrays.columns.resize(kept);
     arrays.values.resize(kept);
     Dataset out = DatasetBuilder::build(std::move(arrays), columns.size(), data.index_base());
-    return out;
+    if (data.weights().empty()) return out;
+    return take(out.with_weights({data.weights().begin(), data.weights().end()}));
   });
 }
 
-bool has_sparse_columns(const Dataset& data) {
+bool are_sparse(std::uint64_t occurring, std::uint64_t columns) {
   constexpr std::uint64_t kNoMatter = std::uint64_t{1} << 22;  // 32 MB: not worth the trouble
-  return data.features() > kNoMatter && data.features() / 4 > data.nonzeros();
+  return columns > kNoMatter && columns / 4 > occurring;
 }
 
 }  // namespace hinge

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/tensor_file.h"
+#include "data/columns.h"
 #include "hinge/model.h"
 #include "hinge/version.h"
 #include "model/liblinear_file.h"
@@ -60,18 +61,17 @@ Json certificate_json(const Model& model) {
   return list;
 }
 
-// Columns with a weight in some problem, ascending. A weight of -0 counts: models come back bit for
-// bit.
-std::vector<std::uint32_t> used_columns(const Model& model) {
-  std::vector<bool> used(model.features);
+// Places in the rows of weights that are not 0 in some problem, ascending.
+std::vector<std::uint32_t> used_places(const Model& model) {
+  std::vector<bool> used(model.width());
   for (std::size_t k = 0; k < model.weights.size(); ++k) {
-    if (std::bit_cast<std::uint64_t>(model.weights[k]) != 0) used[k % model.features] = true;
+    if (std::bit_cast<std::uint64_t>(model.weights[k]) != 0) used[k % model.width()] = true;
   }
-  std::vector<std::uint32_t> columns;
+  std::vector<std::uint32_t> places;
   for (std::size_t j = 0; j < used.size(); ++j) {
-    if (used[j]) columns.push_back(static_cast<std::uint32_t>(j));
+    if (used[j]) places.push_back(static_cast<std::uint32_t>(j));
   }
-  return columns;
+  return places;
 }
 
 void write_native(const Model& model, const std::string& path) {
@@ -88,12 +88,15 @@ void write_native(const Model& model, const std::string& path) {
     states.insert(states.end(), p.witness.states.begin(), p.witness.states.end());
   }
   // Few used columns are kept with their numbers, many as they are: whichever is smaller.
-  std::vector<std::uint32_t> columns = used_columns(model);
+  std::vector<std::uint32_t> columns = used_places(model);
   std::vector<double> packed;
   const bool sparse = columns.size() * (8 * problems + 4) < model.features * 8 * problems;
   if (sparse) {
     for (std::size_t k = 0; k < problems; ++k) {
       for (const std::uint32_t j : columns) packed.push_back(model.weights_of(k)[j]);
+    }
+    if (!model.columns.empty()) {
+      for (std::uint32_t& place : columns) place = model.columns[place];
     }
   }
   const std::span<const double> weights = sparse ? packed : model.weights;
@@ -233,11 +236,6 @@ void check_sense(const TensorFile& file, const Model& model) {
       })) {
     file.reject("content", "a bound without rows it could follow from");
   }
-  // A sparse model of a few bytes may claim any number of features; predicting needs all of them.
-  const double bytes = static_cast<double>(model.features) * 8 * static_cast<double>(classes);
-  if (bytes > 0.9 * static_cast<double>(physical_memory())) {
-    fail("memory.model", fmt::format("the weights of this model need {:.1f} GiB", bytes / 0x1p30));
-  }
 }
 
 void read_weights(const TensorFile& file, Model& model) {
@@ -259,6 +257,17 @@ void read_weights(const TensorFile& file, Model& model) {
   if (std::ranges::adjacent_find(columns, std::greater_equal<>()) != columns.end() ||
       (width > 0 && columns[width - 1] >= model.features)) {
     file.reject("content", "columns that do not ascend or lie outside the model");
+  }
+  // A file of a few bytes may name a feature of any number: a vector of all of them is made only
+  // where it is not much larger than what the file holds.
+  if (are_sparse(width, model.features)) {
+    model.columns.assign(columns.begin(), columns.end());
+    model.weights.assign(weights.begin(), weights.end());
+    if (width == 0) {  // no columns would mean all of them
+      model.columns = {0};
+      model.weights.assign(problems, 0.0);
+    }
+    return;
   }
   model.weights.assign(problems * model.features, 0.0);
   for (std::size_t k = 0; k < problems; ++k) {
