@@ -55,6 +55,7 @@ class TensorFile {
   static TensorFile read(const std::string& path, std::string_view kind);
 
   const Metadata& metadata() const { return metadata_; }
+  const std::vector<Tensor>& tensors() const { return tensors_; }  // in file order
   const std::string& field(const std::string& key) const;  // fails with KIND.header if missing
   bool has(std::string_view name) const;
 
