@@ -163,7 +163,7 @@ std::vector<std::string> tokens_of(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     std::size_t end = i + 1;
     if (text[i] == '"') {
-      while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+      while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2U : 1U;
       end = std::min(end + 1, text.size());
     } else if (std::string_view("{}[],: ").find(text[i]) == std::string_view::npos) {
       end = std::min(text.find_first_of("{}[],: \"", i), text.size());
