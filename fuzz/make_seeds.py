@@ -62,6 +62,14 @@ def text_seeds():
         add_text("1:0.5 3:-2\n2:1\n\n4:3 2:1\n", mode)
 
 
+def weight_seeds():
+    good = ("1\n0\n0.5", "1\r\n2\r\n", " 1e-3\t\n\n3.", "-0\n.5\n", "1e-400\n5e-324\n")
+    bad = ("-1", "nan", "inf", "1e400", "+1", "1 2", "x", "1,5", "0x1", "\r5\n", "1\r2", "1\r\r\n", "#", "\0")
+    for text in (*good, *bad, *("3\n" + x for x in bad)):
+        rows = len(text.split())
+        add("weights", bytes([rows - 1 if rows else 0]) + text.encode())
+
+
 # ---- Models and containers.
 
 
@@ -124,6 +132,7 @@ def kernel_seeds():
 
 def main():
     text_seeds()
+    weight_seeds()
     model_seeds()
     option_seeds()
     kernel_seeds()
