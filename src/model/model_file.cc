@@ -61,9 +61,10 @@ Json certificate_json(const Model& model) {
   return list;
 }
 
-// Places in the rows of weights that are not 0 in some problem, ascending.
+// Places in the rows of weights that are not 0 in some problem, ascending. A model that has its own
+// list of columns keeps it as it is.
 std::vector<std::uint32_t> used_places(const Model& model) {
-  std::vector<bool> used(model.width());
+  std::vector<bool> used(model.width(), !model.columns.empty());
   for (std::size_t k = 0; k < model.weights.size(); ++k) {
     if (std::bit_cast<std::uint64_t>(model.weights[k]) != 0) used[k % model.width()] = true;
   }
