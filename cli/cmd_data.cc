@@ -195,7 +195,7 @@ void add_split(CLI::App& app, Action& action) {
       split->options.stop = &stop_flag();
       const Result<SplitCounts> counts =
           split_dataset(split->source, split->train, split->test, split->options);
-      if (!counts.ok()) return split->reporter.fail(counts.error(), "nothing written");
+      if (!counts.ok()) return split->reporter.fail(counts.error(), "no complete split written");
       split->reporter.log(fmt::format("{} rows to {}, {} to {}", counts->train,
                                       escape(split->train), counts->test, escape(split->test)));
       return 0;

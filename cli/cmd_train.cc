@@ -25,7 +25,7 @@ struct Train {
 
   int run();
   int run_folds();
-  Result<void> save(const TrainReport& report);
+  Result<void> save_trace() const;
   Json to_json(const Dataset& rows, const TrainReport& report) const;
 
   double load_seconds = 0, save_seconds = 0, total_seconds = 0;
@@ -105,10 +105,8 @@ Json Train::to_json(const Dataset& rows, const TrainReport& report) const {
           {"problems", problems}};
 }
 
-// The model first: it must not be lost to a trace that cannot be written.
-Result<void> Train::save(const TrainReport& report) {
-  if (Result<void> r = save_model(report.model, model_path); !r.ok() || trace_path.empty())
-    return r;
+Result<void> Train::save_trace() const {
+  if (trace_path.empty()) return {};
   Result<OutputFile> out = OutputFile::create(trace_path);
   if (!out.ok()) return out.error();
   if (Result<void> r = out->write(trace); !r.ok()) return r;
@@ -174,7 +172,13 @@ int Train::run() {
   }
 
   const auto save_start = std::chrono::steady_clock::now();
-  if (Result<void> saved = save(*report); !saved.ok()) return reporter.fail(saved.error(), outcome);
+  if (Result<void> saved = save_model(report->model, model_path); !saved.ok()) {
+    return reporter.fail(saved.error(), outcome);
+  }
+  // The model first: it must not be lost to a trace that cannot be written.
+  if (Result<void> saved = save_trace(); !saved.ok()) {
+    return reporter.fail(saved.error(), "the model was written, the trace was not");
+  }
   save_seconds = seconds_since(save_start);
   total_seconds = seconds_since(start);
 

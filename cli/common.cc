@@ -116,8 +116,10 @@ int Reporter::fail(const Error& error, const std::string& outcome) const {
   } else {
     to_stderr(to_string(error));
     if (count >= 10) to_stderr("hinge: reading stopped after 10 errors; there may be more");
-    to_stderr(fmt::format("hinge: {} error{}{}{}", count, count == 1 ? "" : "s",
-                          outcome.empty() ? "" : "; ", outcome));
+    // After io.sync the file is in place, and what was to be said of its absence is not so.
+    const bool mute = outcome.empty() || error.id == "io.sync";
+    to_stderr(fmt::format("hinge: {} error{}{}{}", count, count == 1 ? "" : "s", mute ? "" : "; ",
+                          mute ? "" : outcome));
   }
   const int code = error.id == "run.interrupted" ? signal_exit_code() : 0;
   return code != 0 ? code : exit_code(error);

@@ -93,6 +93,8 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
     {"io.open", kNoInput, "An input file cannot be opened.", "Check the path."},
     {"io.permission", kPermission, "Permission denied.", "Check the owner and mode of the file."},
     {"io.read", kIo, "Reading failed.", "Check the disk, the network share, or the pipe's writer."},
+    {"io.sync", kIo, "The new file is in place, but its folder could not be synced.",
+     "Check the disk: a power cut may still bring the old file back."},
     {"io.write", kIo, "Writing failed; the old file, if any, is untouched.",
      "Make room on the disk, or write elsewhere."},
     {"limit.classes", kData, "The data has more classes than hinge trains.",
