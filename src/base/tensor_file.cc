@@ -222,7 +222,11 @@ Buffer<std::byte> read_whole(const std::string& path, CheckHead check_head) {
         std::max(have + kStep, have == 0 ? 0 : static_cast<std::size_t>(status.st_size) + 1));
     const ssize_t count = ::read(fd, bytes.data() + have, bytes.size() - have);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail_errno("io.read", path, "read", errno);
+    if (count < 0) {
+      const int reason = errno;
+      fail("io.read",
+           fmt::format("cannot read {}: {} (at byte {})", escape(path), errno_text(reason), have));
+    }
     if (have == 0) check_head(bytes.span().first(static_cast<std::size_t>(count)));
     have += static_cast<std::size_t>(count);
     if (count == 0) {

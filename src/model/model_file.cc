@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -321,10 +322,16 @@ bool looks_like_model(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   unsigned char head[9] = {};
-  const ssize_t count = read(fd, head, sizeof head);
+  std::size_t have = 0;
+  while (have < sizeof head) {
+    const ssize_t count = read(fd, head + have, sizeof head - have);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    have += static_cast<std::size_t>(count);
+  }
   static_cast<void>(close(fd));
   // A header length below 16 MiB leaves zero bytes; text has none.
-  return count == sizeof head && head[4] == 0 && head[7] == 0 && head[8] == '{';
+  return have == sizeof head && head[4] == 0 && head[7] == 0 && head[8] == '{';
 }
 
 }  // namespace hinge
