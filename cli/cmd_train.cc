@@ -4,14 +4,11 @@
 
 #include <chrono>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli.h"
 
 namespace hinge::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Train {
   Reporter reporter;
@@ -66,7 +63,7 @@ std::vector<std::string> class_names(const Model& model) {
 
 Json Train::to_json(const Dataset& rows, const TrainReport& report) const {
   const Certificate all = report.model.certificate();
-  Json problems = Json::array();
+  Json problems = Json::list();
   for (std::size_t k = 0; k < report.model.problems.size(); ++k) {
     const BinaryProblem& p = report.model.problems[k];
     problems.push_back({{"class", std::to_string(p.label)},
@@ -84,7 +81,7 @@ Json Train::to_json(const Dataset& rows, const TrainReport& report) const {
           {"rows", rows.rows()},
           {"features", rows.features()},
           {"nonzeros", rows.nonzeros()},
-          {"classes", class_names(report.model)},
+          {"classes", Json::list_of(class_names(report.model))},
           {"cost", cost},
           {"lambda", report.lambda},
           {"primal", all.primal},

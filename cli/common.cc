@@ -27,9 +27,9 @@ double now() {
 
 }  // namespace
 
-void to_stderr(const std::string& line) {
+void to_stderr(std::string_view line) {
   // Where messages cannot be written there is nobody to tell.
-  static_cast<void>(std::fputs((line + "\n").c_str(), stderr));
+  static_cast<void>(std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()));
 }
 
 void install_signal_handlers() {

@@ -42,6 +42,7 @@ class OutputFile {
 
   std::string path_;       // as the user named it
   std::string target_;     // what is renamed onto (symbolic links followed)
+  std::string folder_;     // of target_
   std::string temporary_;  // empty for a stream
   std::string buffer_;
   std::uint64_t written_ = 0;

@@ -83,6 +83,7 @@ OutputFile::OutputFile(OutputFile&& other) noexcept {
 OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(target_, other.target_);
+  std::swap(folder_, other.folder_);
   std::swap(temporary_, other.temporary_);
   std::swap(buffer_, other.buffer_);
   std::swap(written_, other.written_);
@@ -116,6 +117,7 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
       return out;
     }
     out.target_ = resolve_links(path);
+    out.folder_ = folder_of(out.target_);  // here and not in commit(), which then takes no memory
     // An existing file that may not be written must not be replaced either.
     if (access(out.target_.c_str(), F_OK) == 0 && access(out.target_.c_str(), W_OK) != 0) {
       fail_errno("io.create", path, "write", errno);
@@ -191,11 +193,10 @@ Result<void> OutputFile::commit() {
         check(close_once(std::exchange(fd_, -1)), "write", path_, "io.write");
       return;
     }
-    const std::string folder_name = folder_of(target_);
     check(rename(temporary_.c_str(), target_.c_str()), "rename onto", path_, "io.write");
     temporary_.clear();
-    const int folder = uninterrupted(
-        [&] { return open(folder_name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+    const int folder =
+        uninterrupted([&] { return open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
     // A folder that may be written but not read cannot be synced.
     if (folder < 0 && errno == EACCES) return;
     const int result = folder < 0 ? -1 : uninterrupted([&] { return fsync(folder); });
