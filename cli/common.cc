@@ -64,7 +64,8 @@ Result<void> check_outputs(const std::vector<std::string>& outputs,
     for (const std::string& input : inputs) {
       if (input == "-") continue;  // standard input; an output of that name is standard output
       const Result<std::vector<std::string>> files = source_files(input);
-      if (files.ok()) taken.insert(taken.end(), files->begin(), files->end());
+      if (!files.ok()) return files.error();  // or an input not listed could be overwritten
+      taken.insert(taken.end(), files->begin(), files->end());
     }
     for (const std::string& other : taken) {
       if (outputs[k].empty() || !same_file(outputs[k], other)) continue;

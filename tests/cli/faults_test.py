@@ -397,17 +397,39 @@ class MemoryTest(FaultCase):  # R11, R12
 
     def test_maps(self):
         """Memory for bulk data comes straight from the kernel."""
+        self.write("d.svm", TEXT * 10)
+        for model in ("m", "old model"):
+            self.train("-n", "1", model=model)
         for operation in MEMORY:
             self.prepare(operation)
             usual = self.hinge(*operation.arguments, code=None)
             new = {output.name: self.read(output.name) for output in operation.outputs}
-            maps = sum(e.name == "mmap" for e in self.log(*operation.arguments, code=None))
-            for number in range(1, maps + 1):
-                for rule in (f"mmap:{number}:ENOMEM", f"mmap:{number}+:ENOMEM"):
-                    with self.subTest(operation.name, rule=rule):
-                        self.prepare(operation)
-                        self.ended(operation, new, self.faulty(rule, *operation.arguments), usual)
-                        self.counts["maps refused"] += 1
+            calls = [e.name for e in self.log(*operation.arguments, code=None)]
+            for name in ("mmap", "mremap"):
+                for number in range(1, calls.count(name) + 1):
+                    for rule in (f"{name}:{number}:ENOMEM", f"{name}:{number}+:ENOMEM"):
+                        with self.subTest(operation.name, rule=rule):
+                            self.prepare(operation)
+                            self.ended(operation, new, self.faulty(rule, *operation.arguments), usual)
+                            self.counts["maps refused"] += 1
+
+    def test_inputs_stay_protected(self):
+        """A pattern that cannot be expanded for want of memory does not let a model replace one of its files."""
+        if SANITIZER:
+            self.skipTest("the allocator is the sanitizer's")
+        for name in ("part-1", "part-2"):
+            self.write(name, TEXT)
+        counter = self.dir.parent / (self.dir.name + ".count")
+        self.addCleanup(counter.unlink, missing_ok=True)
+        arguments = ("train", "part-*", "part-2", "-n", "1")
+        self.faulty("malloc:0:count", *arguments, library=MEMORY_FAULTS, code=64, env={"HINGE_FAULT_COUNT": str(counter)})
+        count = int(counter.read_text())
+        for number in range(max(1, count - 150), count + 1):
+            with self.subTest(number):
+                run = self.faulty(f"malloc:{number}:once", *arguments, library=MEMORY_FAULTS)
+                self.assertIn(run.code, (64, 66, 81), run)
+                self.assertEqual(self.read("part-2"), TEXT.encode())
+                self.counts["allocation points"] += 1
 
     def test_address_space(self):  # R12
         if SANITIZER:

@@ -50,9 +50,9 @@ struct File {
   bool written;
 };
 
-constexpr const char* kCalls[] = {"any",       "open",   "read",   "write",  "fsync",
-                                  "fdatasync", "close",  "rename", "unlink", "fchmod",
-                                  "ftruncate", "access", "stat",   "fstat",  "mmap"};
+constexpr const char* kCalls[] = {"any",   "open",   "read",   "write",  "fsync",     "fdatasync",
+                                  "close", "rename", "unlink", "fchmod", "ftruncate", "access",
+                                  "stat",  "fstat",  "mmap",   "mremap"};
 constexpr int kCallCount = sizeof kCalls / sizeof *kCalls;
 
 Rule g_rules[kMaxRules];
@@ -400,6 +400,18 @@ void* mmap(void* where, size_t size, int protection, int flags, int fd, off_t of
     return MAP_FAILED;
   }
   void* const result = really(where, size, protection, flags, fd, offset);
+  call.finish(result == MAP_FAILED ? -1 : 0);
+  return result;
+}
+
+void* mremap(void* old, size_t old_size, size_t size, int flags, ...) noexcept {
+  static const auto really = next(&::mremap, "mremap");
+  va_list arguments;
+  va_start(arguments, flags);
+  void* const where = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void*) : nullptr;
+  va_end(arguments);
+  Call call("mremap", "<memory>", false);
+  void* const result = call.fails() ? MAP_FAILED : really(old, old_size, size, flags, where);
   call.finish(result == MAP_FAILED ? -1 : 0);
   return result;
 }
