@@ -57,6 +57,7 @@ constexpr int kCallCount = sizeof kCalls / sizeof *kCalls;
 
 Rule g_rules[kMaxRules];
 int g_rule_count = 0;
+bool g_started = false;
 bool g_all_short = false, g_all_eintr = false;
 char g_root[kPathBytes];
 int g_log = -1;
@@ -117,9 +118,8 @@ void add_rule(char* text) {
   if (rule.number < 1 || (rule.act == Act::fail && rule.error == 0)) refuse(call);
 }
 
-void start_once() {
-  static std::atomic<bool> started{false};
-  if (started.exchange(true)) return;
+// Calls before this one, from the loader or a sanitizer, do not count.
+__attribute__((constructor)) void start() {
   const char* root = getenv("HINGE_FAULT_ROOT");
   snprintf(g_root, sizeof g_root, "%s", root == nullptr ? "" : root);
   snprintf(g_files[STDIN_FILENO].path, kPathBytes, "<stdin>");
@@ -133,14 +133,12 @@ void start_once() {
        part = strtok_r(nullptr, ",", &save)) {
     add_rule(part);
   }
-}
-
-__attribute__((constructor)) void start() {
-  start_once();
+  g_started = true;
 }
 
 // The path below the root, or nullptr if it does not count.
 const char* below_root(const char* path) {
+  if (!g_started) return nullptr;
   if (path[0] != '/') return path;
   const size_t length = strlen(g_root);
   if (length == 0 || strncmp(path, g_root, length) != 0) return nullptr;
@@ -149,7 +147,12 @@ const char* below_root(const char* path) {
 }
 
 const char* path_of(int fd) {
-  return fd >= 0 && fd < kMaxFiles && g_files[fd].path[0] != '\0' ? g_files[fd].path : nullptr;
+  return g_started && fd >= 0 && fd < kMaxFiles && g_files[fd].path[0] != '\0' ? g_files[fd].path
+                                                                               : nullptr;
+}
+
+const char* memory() {
+  return g_started ? "<memory>" : nullptr;
 }
 
 template <class Function>
@@ -167,7 +170,6 @@ class Call {
  public:
   Call(const char* name, const char* path, bool changing)
       : name_(name), path_(path), changing_(changing) {
-    start_once();
     if (path == nullptr) return;
     apply(name);
     if (changing) apply("any");
@@ -229,7 +231,6 @@ size_t shortened(const Call& call, const char* path, size_t size) {
 
 template <class Open>
 int open_file(const char* path, int flags, Open really) {
-  start_once();
   const char* const name = below_root(path);
   const bool written = (flags & O_ACCMODE) != O_RDONLY || (flags & O_CREAT) != 0;
   Call call("open", name, written);
@@ -244,7 +245,6 @@ int open_file(const char* path, int flags, Open really) {
 
 template <class Function>
 int on_descriptor(const char* name, int fd, bool changing, Function really) {
-  start_once();
   Call call(name, path_of(fd), changing);
   const int result = call.fails() ? -1 : really();
   return static_cast<int>(call.finish(result));
@@ -252,7 +252,6 @@ int on_descriptor(const char* name, int fd, bool changing, Function really) {
 
 template <class Function>
 int on_path(const char* name, const char* path, bool changing, Function really) {
-  start_once();
   Call call(name, below_root(path), changing);
   const int result = call.fails() ? -1 : really();
   return static_cast<int>(call.finish(result));
@@ -260,7 +259,6 @@ int on_path(const char* name, const char* path, bool changing, Function really) 
 
 ssize_t read_some(int fd, void* data, size_t size) {
   static const auto really = next(&::read, "read");
-  start_once();
   const char* const path = path_of(fd);
   Call call("read", path, false);
   call.interrupt();
@@ -325,7 +323,6 @@ ssize_t read(int fd, void* data, size_t size) {
 
 ssize_t write(int fd, const void* data, size_t size) {
   static const auto really = next(&::write, "write");
-  start_once();
   const char* const path = path_of(fd);
   Call call("write", path, true);
   call.interrupt();
@@ -362,7 +359,6 @@ int fstat(int fd, struct stat* info) noexcept {
 // As in Linux, the descriptor is gone also when closing failed.
 int close(int fd) {
   static const auto really = next(&::close, "close");
-  start_once();
   char path[kPathBytes] = "";
   const bool counts = fd > STDERR_FILENO && path_of(fd) != nullptr;
   if (counts) snprintf(path, sizeof path, "%s", path_of(fd));
@@ -394,7 +390,7 @@ int stat(const char* path, struct stat* info) noexcept {
 // Memory taken by the program itself counts too; what the C library maps does not come this way.
 void* mmap(void* where, size_t size, int protection, int flags, int fd, off_t offset) noexcept {
   static const auto really = next(&::mmap, "mmap");
-  Call call("mmap", fd < 0 ? "<memory>" : path_of(fd), false);
+  Call call("mmap", fd < 0 ? memory() : path_of(fd), false);
   if (call.fails()) {
     call.finish(-1);
     return MAP_FAILED;
@@ -410,7 +406,7 @@ void* mremap(void* old, size_t old_size, size_t size, int flags, ...) noexcept {
   va_start(arguments, flags);
   void* const where = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void*) : nullptr;
   va_end(arguments);
-  Call call("mremap", "<memory>", false);
+  Call call("mremap", memory(), false);
   void* const result = call.fails() ? MAP_FAILED : really(old, old_size, size, flags, where);
   call.finish(result == MAP_FAILED ? -1 : 0);
   return result;
