@@ -491,6 +491,7 @@ class UnreadableTest(ErrorCase):
         for index in (10**9, 2**31 - 1, 2**31, 2**32 - 1):
             with self.subTest(index=index):
                 self.write("d.svm", GOOD * 11 + b"1 %d:1\n" % index)
+                (self.dir / "m").unlink(missing_ok=True)
                 run = self.hinge("train", "d.svm", "m", code=None)
                 self.assertIn(run.code, (0, 81), run)
                 if run.code == 81:
