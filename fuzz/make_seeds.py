@@ -42,6 +42,12 @@ def add_text(text, mode):
         add("text_naive", content)
 
 
+def halfway(number):
+    bits = struct.unpack("<I", struct.pack("<f", number))[0]
+    low, high = struct.unpack("<2f", struct.pack("<2I", bits, bits + 1))
+    return (low + high) / 2
+
+
 def text_seeds():
     bad = tables.BAD_TEXT + tables.BAD_LABELS + tables.BAD_VALUES + tables.BAD_INDICES
     for row in bad + tables.ODD_DATA:
@@ -54,6 +60,10 @@ def text_seeds():
         for _, wanted, text, _ in tables.VALUES:
             if wanted == precision:
                 add_text(f"1 1:{text} 2:1\n", mode)
+    rng = random.Random(2)
+    for places in (9, 14, 15, 16, 17, 25):  # beside the middle between two floats
+        middles = (halfway(rng.uniform(0.1, 0.9)) for _ in range(12))
+        add_text("".join(f"1 1:{middle:.{places}f}\n" for middle in middles), 0)
     rows = "1 1:0.5 3:-2\n-1 2:1e-3 4:.25 # note\n+1 qid:3 1:12345678 7:0.123456789\r\n\n0 5:0\n"
     for mode in (0, F64, BASE_0, BASE_1, STRICT, CUT, CUT | F64, CUT | BASE_0):
         add_text(rows, mode)

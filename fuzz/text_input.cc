@@ -1,6 +1,8 @@
 #include "text_input.h"
 
 #include <array>
+#include <cmath>
+#include <cstdio>
 #include <string_view>
 #include <vector>
 
@@ -85,6 +87,16 @@ constexpr auto kOdd = std::to_array<std::string_view>({"nan"sv,
                                                        "\x7f"sv,
                                                        "\x1b[31m"sv});
 
+// A decimal beside the middle between two floats, where rounding twice goes wrong.
+std::string halfway(Random& random) {
+  const auto low = static_cast<float>(0.05 + random.uniform());
+  const double middle =
+      (static_cast<double>(low) + static_cast<double>(std::nextafter(low, 9.0F))) / 2;
+  char text[40];
+  std::snprintf(text, sizeof text, "%.*f", static_cast<int>(14 + random.below(12)), middle);
+  return text;
+}
+
 std::string odd(Random& random) {
   switch (random.below(12)) {
     case 0:
@@ -98,6 +110,8 @@ std::string odd(Random& random) {
     }
     case 3:
       return std::to_string(1 + random.below(20)) + ":" + std::to_string(random.below(1000));
+    case 4:
+      return halfway(random);
     default:
       return std::string(kOdd[random.below(kOdd.size())]);
   }

@@ -11,8 +11,7 @@ std::vector<std::uint32_t> occurring_columns(const Dataset& data) {
   return data.visit([](const auto& m) {
     std::vector<std::uint32_t> columns(m.columns, m.columns + m.nonzeros());
     std::ranges::sort(columns);
-    const auto rest = std::ranges::unique(columns);
-    columns.erase(rest.begin(), rest.end());
+    columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
     columns.shrink_to_fit();
     return columns;
   });
