@@ -5,8 +5,8 @@
 
 #include <cctype>
 #include <cstdio>
-#include <cstring>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 
 #include "cli.h"

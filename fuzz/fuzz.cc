@@ -34,6 +34,15 @@ void require_dataset(const Dataset& data) {
   const Result<Dataset> wrapped = Dataset::wrap(data.view(), data.labels(), data.weights(), {});
   require(wrapped.ok(), wrapped.ok() ? "" : to_string(wrapped.error()));
   require(data.rows() > 0, "a data set without rows");
+  std::uint64_t rows = 0;
+  for (const LabelCount& c : data.classes()) rows += c.rows;
+  require(rows == data.rows(), "the classes do not have all rows");
+  require(wrapped->classes().size() == data.classes().size(), "classes were counted wrongly");
+  require(data.index_base() == 0 || data.index_base() == 1, "the index base is not 0 or 1");
+}
+
+void require_dataset_of_text(const Dataset& data) {
+  require_dataset(data);
   data.visit([&](const auto& m) {
     std::uint64_t features = 0;
     for (std::uint64_t k = 0; k < m.nonzeros(); ++k) {
@@ -42,11 +51,6 @@ void require_dataset(const Dataset& data) {
     }
     require(data.features() == features, "features are not the largest column + 1");
   });
-  std::uint64_t rows = 0;
-  for (const LabelCount& c : data.classes()) rows += c.rows;
-  require(rows == data.rows(), "the classes do not have all rows");
-  require(wrapped->classes().size() == data.classes().size(), "classes were counted wrongly");
-  require(data.index_base() == 0 || data.index_base() == 1, "the index base is not 0 or 1");
 }
 
 namespace {

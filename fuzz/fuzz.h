@@ -35,6 +35,8 @@ void require_error(const Error& error, std::initializer_list<int> exit_codes);
 
 // Requires what hinge/dataset.h says of rows read from a file.
 void require_dataset(const Dataset& data);
+// Also what it says of text: no zeros are stored, the last feature occurs.
+void require_dataset_of_text(const Dataset& data);
 
 // Requires the same rows, labels and weights, to the last bit.
 void require_same(const Dataset& a, const Dataset& b);

@@ -6,7 +6,10 @@
 Files are named by the SHA-1 of their content, as libFuzzer names what it finds, so running it again changes nothing.
 """
 
+import bz2
+import gzip
 import hashlib
+import lzma
 import os
 import random
 import struct
@@ -70,6 +73,22 @@ def text_seeds():
         add_text("\ufeff" + rows + "2 0:1 4294967294:7", mode)
     for mode in (NO_LABELS, NO_LABELS | F64 | BASE_0, NO_LABELS | CUT):
         add_text("1:0.5 3:-2\n2:1\n\n4:3 2:1\n", mode)
+
+
+def compressed_seeds():
+    for text in (b"1 1:0.5 3:-2\n-1 2:1e-3\n", b"1 1:x\n", b"1 1:1\n-1 1:2\n" * 40):
+        for compress in (gzip_of, bz2.compress, lzma.compress, zstd_of):
+            content = compress(text)
+            for packed in (content, content + content, content[:-1], content + b"x"):
+                add("compressed", packed)
+
+
+def gzip_of(text):
+    return gzip.compress(text, mtime=0)
+
+
+def zstd_of(text):
+    return subprocess.run(["zstd", "-qc"], input=text, stdout=subprocess.PIPE, check=True).stdout
 
 
 def weight_seeds():
@@ -160,6 +179,7 @@ def kernel_seeds():
 
 def main():
     text_seeds()
+    compressed_seeds()
     weight_seeds()
     model_seeds()
     dataset_seeds()

@@ -2,8 +2,8 @@
 //
 // A Dataset is a cheap handle on immutable memory: copies share it, and any number of threads may
 // read it at once. Rows are sparse (CSR): 64-bit offsets, 32-bit columns ascending within a row,
-// and float or double values; explicit zeros are not stored. It knows nothing of losses or classes
-// to come: labels are the integers of the file.
+// and float or double values; zeros written in text are not stored. It knows nothing of losses or
+// classes to come: labels are the integers of the file.
 #pragma once
 
 #include <atomic>
@@ -55,7 +55,7 @@ class Dataset {
                               std::span<const double> weights, std::shared_ptr<const void> owner);
 
   std::uint64_t rows() const;
-  std::uint64_t features() const;  // largest column of the data + 1
+  std::uint64_t features() const;  // every column is below it; of text: largest column + 1
   std::uint64_t nonzeros() const;
   Precision precision() const { return view_.index() == 0 ? Precision::f32 : Precision::f64; }
   int index_base() const { return index_base_; }  // what column 0 is called in text: 0 or 1

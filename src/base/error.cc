@@ -311,6 +311,11 @@ void fail_errno(std::string id, const std::string& file, std::string_view doing,
        fmt::format("cannot {} {}: {}", doing, escape(file), errno_text(errno_value)));
 }
 
+void fail_read(const std::string& file, int errno_value, std::uint64_t offset) {
+  fail("io.read", fmt::format("cannot read {}: {} (at byte {})", escape(file),
+                              errno_text(errno_value), offset));
+}
+
 std::string errno_text(int errno_value) {
   std::array<char, 256> buffer{};
   return strerror_r(errno_value, buffer.data(), buffer.size());  // the GNU form returns the text

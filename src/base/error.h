@@ -26,6 +26,9 @@ struct Failure {
 [[noreturn]] void fail_errno(std::string id, const std::string& file, std::string_view doing,
                              int errno_value);
 
+// io.read: a read() that set `errno_value` after `offset` bytes.
+[[noreturn]] void fail_read(const std::string& file, int errno_value, std::uint64_t offset);
+
 // strerror without its buffer shared between threads.
 std::string errno_text(int errno_value);
 

@@ -54,7 +54,7 @@ std::string first_bytes(const std::string& path, std::size_t count) {
   while (have < count) {
     const ssize_t found = read(file.fd, bytes.data() + have, count - have);
     if (found < 0 && errno == EINTR) continue;
-    if (found < 0) fail_errno("io.read", path, "read", errno);
+    if (found < 0) fail_read(path, errno, have);
     if (found == 0) break;
     have += static_cast<std::size_t>(found);
   }
@@ -99,11 +99,7 @@ FileBytes FileBytes::read(const std::string& path,
         std::max(have + kStep, have == 0 ? 0 : static_cast<std::size_t>(file.status.st_size) + 1));
     const ssize_t count = ::read(file.fd, bytes.data() + have, bytes.size() - have);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) {
-      const int reason = errno;
-      fail("io.read",
-           fmt::format("cannot read {}: {} (at byte {})", escape(path), errno_text(reason), have));
-    }
+    if (count < 0) fail_read(path, errno, have);
     if (have == 0) check_head(bytes.span().first(static_cast<std::size_t>(count)));
     have += static_cast<std::size_t>(count);
     if (count == 0) {

@@ -182,11 +182,7 @@ std::size_t ByteSource::read_raw(std::span<char> into) {
     if (!regular_) wait_for_bytes();
     const ssize_t count = ::read(fd_, into.data() + have, into.size() - have);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (count < 0) {
-      const int reason = errno;
-      fail("io.read", fmt::format("cannot read {}: {} (at byte {})", escape(name_),
-                                  errno_text(reason), read_));
-    }
+    if (count < 0) fail_read(name_, errno, read_);
     ended_ = count == 0;
     have += static_cast<std::size_t>(count);
     read_ += static_cast<std::size_t>(count);
