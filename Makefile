@@ -23,6 +23,7 @@ help:
 	@echo 'make test-X     one stage of it: $(STAGES)'
 	@echo 'make clang      build and test with Clang'
 	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
+	@echo 'make coverage   lines and branches of the readers and writers that the tests reach'
 	@echo 'make format     format the sources'
 	@echo 'make install    into PREFIX=$(PREFIX), below DESTDIR if given'
 	@echo 'make clean      remove build/'
@@ -86,6 +87,21 @@ fuzz:
 	@$(call configure,fuzz)
 	@$(call compile,fuzz)
 	@sh tools/fuzz.sh build/fuzz $(FUZZ_SECONDS)
+
+# Lines and branches that the tests reach, of the files that read or write foreign bytes. Branches
+# that only an exception takes, or that no code can take, do not count.
+COVERED := src/(base/(file_bytes|output_file|tensor_file|json)|data/(cache|data_file|decoder|libsvm_text|save|source|text_row|text_row_careful|weights)|model/(liblinear_file|model_file))\.cc
+gcovr = gcovr -r . --object-directory build/coverage --filter '$(COVERED)' --exclude-unreachable-branches --exclude-throw-branches
+
+.PHONY: coverage
+coverage: test-deps
+	@sh tools/install_deps.sh coverage
+	@rm -rf build/coverage
+	@$(call build_and_test,coverage)
+	@$(gcovr) --html-details build/coverage/index.html
+	@$(gcovr)
+	@$(gcovr) --branches
+	@echo 'details: build/coverage/index.html'
 
 .PHONY: format
 format: test-deps

@@ -2,6 +2,7 @@
 """hinge beside its peers, on the same files, in one run, interleaved, best of --repeat.
 
     python3 bench/peers.py read FILE              reading text, seconds and MB/s
+    python3 bench/peers.py formats FILE           the same rows compressed and binary; beside gzip, xz, ... alone
     python3 bench/peers.py train FILE... [--gap]  file to model, seconds; C = 1, no bias
 
 Peers are the programs liblinear-train and svmocas (packages liblinear-tools, libocas-tools) and, for
@@ -80,6 +81,41 @@ def read(arguments):
               "of hinge on 1 / 2 threads")
 
 
+TOOLS = {"gz": ["gzip", "-6"], "bz2": ["bzip2"], "xz": ["xz", "-1"], "zst": ["zstd", "-q", "-3"]}
+
+
+def formats(arguments):
+    """Reading what is compressed, beside decompressing it with the tool alone; mapping a binary data set."""
+    path = arguments.file[0]
+    with tempfile.TemporaryDirectory() as folder:
+        runs = {"text": lambda: hinge_read(path, 2), "text, 1 thread": lambda: hinge_read(path, 1)}
+        binary = f"{folder}/data.hinge"
+        subprocess.run([HINGE, "convert", path, binary, "-q"], check=True)
+        runs["binary"] = lambda: hinge_read(binary, 2)
+        runs["binary, 1 thread"] = lambda: hinge_read(binary, 1)
+        for suffix, tool in TOOLS.items():
+            if not shutil.which(tool[0]):
+                print(f"{tool[0]} is not installed; skipped")
+                continue
+            packed = f"{folder}/data.{suffix}"
+            with open(packed, "wb") as out:
+                subprocess.run([*tool, "-c", path], stdout=out, check=True)
+            runs[suffix] = lambda packed=packed: hinge_read(packed, 2)
+            runs[f"{suffix}, 1 thread"] = lambda packed=packed: hinge_read(packed, 1)
+            runs[f"{suffix}, {tool[0]} -dc alone"] = lambda packed=packed, tool=tool: decompress(tool[0], packed)
+        best = best_of(runs, arguments.repeat, in_a_row=2)
+    for name, seconds in best.items():
+        beside = next((best[k] for k in best if k.startswith(name.split(",")[0]) and k.endswith("alone")), best["text"])
+        print(f"{name:24} {seconds:8.3f} s   {seconds / beside:6.2f} x of "
+              f"{'the tool alone' if beside is not best['text'] else 'text on 2 threads'}")
+
+
+def decompress(tool, path):
+    start = time.perf_counter()
+    subprocess.run([tool, "-dc", path], stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - start
+
+
 def liblinear_primal(path, model_path):
     """P(w) at C = 1 of a binary LIBLINEAR model without bias, from the text itself."""
     with open(model_path) as model:
@@ -129,13 +165,13 @@ def train(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["read", "train"])
+    parser.add_argument("what", choices=["read", "formats", "train"])
     parser.add_argument("file", nargs="+")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--gap", default="1e-5", help="hinge's --gap (default 1e-5)")
     parser.add_argument("--tolerance", default="0.1", help="LIBLINEAR's -e (default 0.1, its own)")
     arguments = parser.parse_args()
-    (read if arguments.what == "read" else train)(arguments)
+    {"read": read, "formats": formats, "train": train}[arguments.what](arguments)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Usage: install_deps.sh GROUP...   groups: build test clang fuzz
+# Usage: install_deps.sh GROUP...   groups: build test clang fuzz coverage
 # Installs the Debian or Ubuntu packages of these groups that are missing; says nothing if none is.
 # Elsewhere (no dpkg) it leaves the matter to CMake, which names what it does not find.
 set -eu
@@ -14,7 +14,8 @@ for group in "$@"; do
     test) wanted="$wanted clang-format-14 libgtest-dev liblinear-tools pkg-config python3 xz-utils" ;;
     clang) wanted="$wanted clang" ;;
     fuzz) wanted="$wanted clang libclang-rt-dev" ;;
-    *) echo "install_deps.sh: unknown group '$group' (build, test, clang, fuzz)" >&2; exit 64 ;;
+    coverage) wanted="$wanted gcovr" ;;
+    *) echo "install_deps.sh: unknown group '$group' (build, test, clang, fuzz, coverage)" >&2; exit 64 ;;
   esac
 done
 
