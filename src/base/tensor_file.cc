@@ -211,7 +211,7 @@ void TensorFile::check_head(std::span<const std::byte> head, const std::string& 
 
 bool looks_like_tensor_file(std::string_view head) {
   using std::string_view_literals::operator""sv;
-  // A header length of at most 16 MiB leaves zero bytes, which text does not have; also with its
+  // A header length below 4 GiB leaves zero bytes, which text does not have; also with its
   // bytes swapped, which shall be told.
   return head.size() >= 9 && head[8] == '{' &&
          (head.substr(4, 4) == "\0\0\0\0"sv || head.substr(0, 4) == "\0\0\0\0"sv);
@@ -253,6 +253,10 @@ void TensorFile::open() {
   std::memcpy(&length, bytes.data(), sizeof length);
   if (__builtin_bswap64(length) <= kMaxHeader && static_cast<char>(bytes[8]) == '{') {
     reject("endian", "its header length is big-endian; hinge reads little-endian files");
+  }
+  if (length > kMaxHeader && length <= bytes.size() - sizeof length && length % 8 == 0) {
+    fail_file("limit.header", path_,
+              fmt::format("a header of {} bytes; at most {} are read", length, kMaxHeader));
   }
   if (length > kMaxHeader || length % 8 != 0 || static_cast<char>(bytes[8]) != '{') {
     reject("magic", fmt::format("this is not a hinge {}", kind_));

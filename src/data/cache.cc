@@ -65,7 +65,10 @@ Dataset read_cached(const std::vector<std::string>& paths, const ReadOptions& op
   const std::string source = describe(paths), how = describe(options);
   if (access(path.c_str(), F_OK) == 0) {
     TensorFile file = TensorFile::map(path, "cache");
-    const bool same_source = file.has_field("source") && file.field("source") == source;
+    if (!file.has_field("source")) {
+      file.reject("magic", "this was not made by --cache, so it is not overwritten either");
+    }
+    const bool same_source = file.field("source") == source;
     if (same_source && file.field("options") == how) {
       unpack(file.field("warnings"), warnings);
       return map_dataset(std::move(file), options);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <cmath>
 #include <memory>
@@ -58,26 +59,30 @@ void check_offsets(const TensorFile& file, std::span<const std::uint64_t> offset
 // row that is complete.
 template <class Element, class RowEnd>
 void check_by_rows(const TensorFile& file, std::string_view name, std::uint64_t width,
-                   std::span<const std::uint64_t> offsets, const Element& element,
-                   const RowEnd& row_end) {
+                   std::span<const std::uint64_t> offsets, const std::atomic<bool>* stop,
+                   const Element& element, const RowEnd& row_end) {
   std::uint64_t k = 0, row = 0;
   file.check(name, [&](std::uint64_t bytes) {
+    if (stop != nullptr && stop->load(std::memory_order_relaxed)) {
+      fail("run.interrupted", "interrupted while checking a data set");
+    }
     const std::uint64_t end = bytes / width;
     while (k < end) {
-      const std::uint64_t stop = std::min(offsets[row + 1], end);
-      for (; k < stop; ++k) element(k);
+      const std::uint64_t until = std::min(offsets[row + 1], end);
+      for (; k < until; ++k) element(k);
       while (row + 1 < offsets.size() && offsets[row + 1] == k) row_end(row++);
     }
   });
 }
 
 void check_columns(const TensorFile& file, std::span<const std::uint64_t> offsets,
-                   std::span<const std::uint32_t> columns, std::uint64_t features) {
+                   std::span<const std::uint32_t> columns, std::uint64_t features,
+                   const std::atomic<bool>* stop) {
   Finding finding;
   std::int64_t previous = -1;
   bool ascends = true;
   check_by_rows(
-      file, "columns", sizeof(std::uint32_t), offsets,
+      file, "columns", sizeof(std::uint32_t), offsets, stop,
       [&](std::uint64_t k) {
         ascends = ascends && previous < std::int64_t{columns[k]};
         previous = columns[k];
@@ -94,11 +99,11 @@ void check_columns(const TensorFile& file, std::span<const std::uint64_t> offset
 
 template <class Value>
 void check_values(const TensorFile& file, std::span<const std::uint64_t> offsets,
-                  std::span<const Value> values) {
+                  std::span<const Value> values, const std::atomic<bool>* stop) {
   Finding finding;
   double squares = 0;
   check_by_rows(
-      file, "values", sizeof(Value), offsets,
+      file, "values", sizeof(Value), offsets, stop,
       [&](std::uint64_t k) {
         squares += static_cast<double>(values[k]) * static_cast<double>(values[k]);
       },
@@ -151,8 +156,8 @@ Dataset map_arrays(std::shared_ptr<Owner> owner, const ReadOptions& options) {
   check_offsets(file, offsets, nonzeros);
   Pool pool(options.threads);
   pool.run(3, [&](std::size_t task) {
-    if (task == 0) check_columns(file, offsets, columns, features);
-    if (task == 1) check_values(file, offsets, values);
+    if (task == 0) check_columns(file, offsets, columns, features, options.stop);
+    if (task == 1) check_values(file, offsets, values, options.stop);
     if (task == 2) {
       file.check("labels", [](std::uint64_t) {});
       if (!weights.empty()) check_weights(file, weights);

@@ -27,6 +27,7 @@ namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{1} << 18;  // text and batch together fit a 1 MiB L2
 constexpr std::size_t kMaxErrors = 10;
+constexpr const char* kLineLimit = "limit.line-bytes";
 
 // Whole lines of one file. `text` holds `size` bytes, the last of them '\n', and kTextPadding more.
 struct Chunk {
@@ -61,6 +62,7 @@ class Feeder {
       return advance(chunk);
     } catch (...) {
       file_ = paths_.size();
+      source_.reset();
       chunk.sequence = sequence_++;
       throw;
     }
@@ -119,9 +121,10 @@ class Feeder {
     while (!ended_ && lines == 0) {
       const std::size_t room = chunk.text.size() - kTextPadding - size;
       if (room == 0) {
-        check_line_length({chunk.text.data(), size});
-        chunk.text.resize(std::min<std::uint64_t>(2 * chunk.text.size(),
-                                                  options_.max_line_bytes + 1 + kTextPadding));
+        if (size > options_.max_line_bytes) line_too_long();
+        // No further than it takes to see that a line is too long.
+        const std::uint64_t rest = options_.max_line_bytes - size;
+        chunk.text.resize(chunk.text.size() + std::min<std::uint64_t>(size, rest) + 1);
         continue;
       }
       const std::size_t count = source_->read({chunk.text.data() + size, room});
@@ -135,7 +138,6 @@ class Feeder {
       }
     }
     if (size == 0) return false;
-    check_line_length({chunk.text.data(), size});
     chunk.unterminated = false;
     if (ended_) {
       if (chunk.text[size - 1] != '\n') {
@@ -164,11 +166,9 @@ class Feeder {
               "is this the right file? --max-bytes sets the limit");
   }
 
-  // Only the first line of a chunk can be longer than a chunk usually is.
-  void check_line_length(std::string_view text) const {
-    if (text.size() <= options_.max_line_bytes) return;
-    if (text.substr(0, options_.max_line_bytes).find('\n') != std::string_view::npos) return;
-    fail_file("limit.line-bytes", source_->name(),
+  // Told without its number, which only the parsers know.
+  [[noreturn]] void line_too_long() const {
+    fail_file(kLineLimit, source_->name(),
               fmt::format("a line is longer than {} bytes", options_.max_line_bytes),
               "is this the right file? --max-line-bytes sets the limit");
   }
@@ -186,26 +186,44 @@ class Feeder {
   std::uint64_t total_ = 0;   // as stored; 0 when unknown
 };
 
+Error too_long(std::uint64_t line, std::uint64_t limit, std::uint64_t offset) {
+  Error error = make_error(kLineLimit, fmt::format("a line is longer than {} bytes", limit),
+                           "is this the right file? --max-line-bytes sets the limit");
+  error.line = line;
+  error.column = limit + 1;
+  error.offset = offset + limit;
+  return error;
+}
+
 template <class Value>
-void parse_chunk(const Chunk& chunk, const RowRules& rules, std::size_t max_errors,
-                 RowBatch<Value>& batch) {
+void parse_chunk(const Chunk& chunk, const RowRules& rules, const ReadOptions& options,
+                 std::size_t max_errors, RowBatch<Value>& batch) {
   batch.reset(chunk.size);
   const char* p = chunk.text.data();
   const char* const end = p + chunk.size;
   if (chunk.offset == 0 && std::string_view(p, chunk.size).starts_with("\xef\xbb\xbf")) p += 3;
   while (p < end) {
     ++batch.lines;
-    if (const char* next = parse_fast(p, rules, batch)) {
+    const std::uint64_t offset = chunk.offset + static_cast<std::uint64_t>(p - chunk.text.data());
+    const char* next = parse_fast(p, rules, batch);
+    if (next != nullptr && static_cast<std::uint64_t>(next - p) <= options.max_line_bytes) {
       p = next;
       continue;
     }
     const char* newline =
         static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
+    if (static_cast<std::uint64_t>(newline - p) > options.max_line_bytes) {
+      batch.errors.push_back(too_long(batch.lines, options.max_line_bytes, offset));
+      return;
+    }
+    if (next != nullptr) {  // as long as allowed
+      p = next;
+      continue;
+    }
     const std::size_t errors = batch.errors.size();
     parse_careful(p, newline, chunk.unterminated && newline + 1 == end, rules, batch);
     if (batch.errors.size() > errors) {
-      batch.errors.back().offset +=
-          chunk.offset + static_cast<std::uint64_t>(p - chunk.text.data());
+      batch.errors.back().offset += offset;
       if (batch.errors.size() == max_errors) return;
     }
     p = newline + 1;
@@ -230,7 +248,8 @@ class Assembly {
     for (Error& error : batch.errors) {
       error.file = name();
       error.line += lines_;
-      if (options_.on_bad_row) {
+      limit_hit_ = limit_hit_ || error.id == kLineLimit;
+      if (options_.on_bad_row && error.id != kLineLimit) {
         options_.on_bad_row(error);
       } else if (!full()) {
         if (error.id == "data.value.nonfinite") {
@@ -258,6 +277,7 @@ class Assembly {
   }
 
   bool full() const { return errors_.size() == kMaxErrors; }
+  bool over() const { return full() || limit_hit_; }
 
   // The input itself failed, after what was appended. A damaged stream, the only failure with an
   // offset, explains bad rows before it.
@@ -345,6 +365,7 @@ class Assembly {
   const ReadOptions& options_;
   DatasetArrays<Value> arrays_;
   std::vector<Error> errors_;
+  bool limit_hit_ = false;
   Place index_zero_, unsorted_, underflow_, qid_;
   std::size_t file_ = 0;
   std::uint64_t lines_ = 0;  // of the present file
@@ -357,7 +378,7 @@ template <class Value>
 class TextReader {
  public:
   TextReader(const std::vector<std::string>& paths, const ReadOptions& options)
-      : feeder_(paths, options), assembly_(paths, options) {
+      : options_(options), feeder_(paths, options), assembly_(paths, options) {
     rules_.labels = options.labels;
     rules_.strict = options.strict;
     rules_.base = options.index_base == IndexBase::zero ? 0 : 1;
@@ -399,7 +420,7 @@ class TextReader {
           failure = std::move(thrown.error);
         }
       }
-      if (!failure) parse_chunk(chunk, rules_, max_errors_, batch);
+      if (!failure) parse_chunk(chunk, rules_, options_, max_errors_, batch);
       std::unique_lock lock(mutex_);
       turn_.wait(lock, [&] { return over_ || appended_ == chunk.sequence; });
       if (over_) return;
@@ -409,11 +430,12 @@ class TextReader {
         assembly_.append(chunk, batch);
       }
       ++appended_;
-      over_ = failure || assembly_.full();
+      over_ = failure || assembly_.over();
       turn_.notify_all();
     }
   }
 
+  const ReadOptions& options_;
   RowRules rules_;
   std::size_t max_errors_ = 0;  // of one chunk
   std::mutex feeder_mutex_;

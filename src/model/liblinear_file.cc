@@ -73,9 +73,14 @@ class Reader {
   void read_line(std::vector<double>& numbers, std::string_view what);
   void read_bias(Model& model, double feature);
 
+  void check_length(std::string_view token) const;
+
   // `problem` is the id after "model."; `token` lies in the text, and may be empty.
   [[noreturn]] void reject(std::string_view problem, std::string_view token,
-                           std::string message) const;
+                           std::string message) const {
+    reject_as(fmt::format("model.{}", problem), token, std::move(message));
+  }
+  [[noreturn]] void reject_as(std::string id, std::string_view token, std::string message) const;
 
   std::string_view text_;
   const std::string& path_;
@@ -84,11 +89,11 @@ class Reader {
   std::uint64_t number_ = 0;  // of the line, from 1
 };
 
-void Reader::reject(std::string_view problem, std::string_view token, std::string message) const {
+void Reader::reject_as(std::string id, std::string_view token, std::string message) const {
   constexpr std::size_t kAround = 60;
   const auto at = static_cast<std::size_t>(token.data() - line_.data());
   const std::size_t from = at > kAround ? at - kAround : 0;
-  Error error = make_error(fmt::format("model.{}", problem), std::move(message));
+  Error error = make_error(std::move(id), std::move(message));
   error.file = path_;
   error.line = number_;
   error.column = at + 1;
@@ -97,6 +102,12 @@ void Reader::reject(std::string_view problem, std::string_view token, std::strin
   error.caret = static_cast<std::uint32_t>(at - from);
   error.caret_length = static_cast<std::uint32_t>(std::min(token.size(), kAround));
   throw Failure{std::move(error)};
+}
+
+void Reader::check_length(std::string_view token) const {
+  if (token.size() <= kMostDigits) return;
+  reject_as("limit.token", token,
+            fmt::format("a number of {} bytes; at most {} are read", token.size(), kMostDigits));
 }
 
 void Reader::next_line(std::string_view expected) {
@@ -136,11 +147,11 @@ std::string Reader::read_solver() {
 
 std::uint64_t Reader::read_count(std::string_view key, std::uint64_t least) {
   const std::string_view token = value_of(key);
+  check_length(token);
   const char* const end = token.data() + token.size();
   std::uint64_t count = 0;
   const auto result = std::from_chars(token.data(), end, count);
-  if (result.ec != std::errc() || result.ptr != end || count < least || count > kMostCount ||
-      token.size() > kMostDigits) {
+  if (result.ec != std::errc() || result.ptr != end || count < least || count > kMostCount) {
     reject("header", token,
            fmt::format("{}: expected a whole number from {} to {}, found {}", key, least,
                        kMostCount, quoted(token)));
@@ -156,10 +167,11 @@ std::vector<std::int64_t> Reader::read_labels(std::uint64_t count) {
     if (labels.size() == count) {
       reject("content", token, fmt::format("more than {} labels", count));
     }
+    check_length(token);
     const char* const end = token.data() + token.size();
     std::int32_t label = 0;
     const auto result = std::from_chars(token.data(), end, label);
-    if (result.ec != std::errc() || result.ptr != end || token.size() > kMostDigits) {
+    if (result.ec != std::errc() || result.ptr != end) {
       reject("content", token,
              fmt::format("expected a label, a whole number of 32 bits, found {}", quoted(token)));
     }
@@ -187,10 +199,10 @@ void Reader::check_distinct(const std::vector<std::int64_t>& labels) const {
 }
 
 double Reader::read_number(std::string_view token, std::string_view what) const {
+  check_length(token);
   const char* const end = token.data() + token.size();
   double value = 0;
-  if (token.empty() || token.size() > kMostDigits ||
-      fast_float::from_chars(token.data(), end, value).ptr != end) {
+  if (token.empty() || fast_float::from_chars(token.data(), end, value).ptr != end) {
     reject("content", token, fmt::format("{} is not a number: {}", what, quoted(token)));
   }
   if (!std::isfinite(value)) {

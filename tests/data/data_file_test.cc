@@ -437,6 +437,15 @@ TEST_F(CacheTest, DamagedIsRefused) {
   EXPECT_EQ(load().error().id, "cache.truncated");
 }
 
+TEST_F(CacheTest, OtherFilesAreNotOverwritten) {
+  save(testing::random_dataset(), "d.svm.cache");
+  const std::string before = read_file(folder_ / "d.svm.cache");
+  const Result<Dataset> data = load();
+  ASSERT_FALSE(data.ok());
+  EXPECT_EQ(data.error().id, "cache.magic");
+  EXPECT_EQ(read_file(folder_ / "d.svm.cache"), before);
+}
+
 TEST_F(CacheTest, FolderThatCannotBeWritten) {
   if (geteuid() == 0) GTEST_SKIP() << "root may write anywhere";
   std::filesystem::permissions(folder_.path(), std::filesystem::perms(0555));

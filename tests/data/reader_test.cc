@@ -242,5 +242,30 @@ TEST(Dataset, WrapRefusesWhatIsNoMatrix) {
   EXPECT_FALSE(wrap(offsets, {0, 1, 0}, {1, 1e200, 3}, 2).ok());
 }
 
+// Wherever in a chunk it lies, a line is as long as it is.
+TEST(Reader, LineLimitIsExact) {
+  const TempFolder folder;
+  const std::string row = "1 1:1 2:0.25", filler = "-1 3:1\n";
+  for (const std::size_t before : {0U, 1U, 1000U, 40'000U}) {
+    std::string text;
+    for (std::size_t i = 0; i < before; ++i) text += filler;
+    write_file(folder / "d", text + row + "\n" + filler);
+    for (const int threads : {1, 2}) {
+      EXPECT_TRUE(read(folder / "d", threads, {.max_line_bytes = row.size()}).ok());
+      const Result<Dataset> refused =
+          read(folder / "d", threads, {.max_line_bytes = row.size() - 1});
+      ASSERT_FALSE(refused.ok());
+      EXPECT_EQ(refused.error().id, "limit.line-bytes");
+      EXPECT_EQ(refused.error().line, before + 1);
+      EXPECT_EQ(refused.error().column, row.size());
+    }
+  }
+  write_file(folder / "d", std::string(std::size_t{3} << 20, ' '));  // no line ends in it
+  const Result<Dataset> refused = read(folder / "d", 1, {.max_line_bytes = std::size_t{1} << 20});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().id, "limit.line-bytes");
+  EXPECT_EQ(read(folder / "d", 1, {.max_line_bytes = UINT64_MAX}).error().id, "data.empty");
+}
+
 }  // namespace
 }  // namespace hinge

@@ -426,11 +426,11 @@ TEST_F(LiblinearFile, LongTokensAndManyLines) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(verdict(replaced(kTwo, "L2R_L2LOSS_SVC_DUAL", digits)), "model.header 1:13");
   EXPECT_EQ(verdict(replaced(kTwo, "nr_class", digits)), "model.header 2:1");
-  EXPECT_EQ(verdict(replaced(kTwo, "nr_class 2", "nr_class " + digits)), "model.header 2:10");
-  EXPECT_EQ(verdict(replaced(kTwo, "nr_class 2", "nr_class " + zeros)), "model.header 2:10");
-  EXPECT_EQ(verdict(replaced(kTwo, "label 1 2", "label 1 " + zeros)), "model.content 3:9");
-  EXPECT_EQ(verdict(replaced(kTwo, "bias 1", "bias 0." + digits)), "model.content 5:6");
-  EXPECT_EQ(verdict(replaced(kTwo, "0.45624066569347155", "0." + digits)), "model.content 9:1");
+  EXPECT_EQ(verdict(replaced(kTwo, "nr_class 2", "nr_class " + digits)), "limit.token 2:10");
+  EXPECT_EQ(verdict(replaced(kTwo, "nr_class 2", "nr_class " + zeros)), "limit.token 2:10");
+  EXPECT_EQ(verdict(replaced(kTwo, "label 1 2", "label 1 " + zeros)), "limit.token 3:9");
+  EXPECT_EQ(verdict(replaced(kTwo, "bias 1", "bias 0." + digits)), "limit.token 5:6");
+  EXPECT_EQ(verdict(replaced(kTwo, "0.45624066569347155", "0." + digits)), "limit.token 9:1");
   std::string many;
   for (int i = 0; i < 1'000'000; ++i) many += "nr_class 2\n";
   EXPECT_EQ(verdict(replaced(kTwo, "nr_class 2\n", many)), "model.header 3:1");
