@@ -20,13 +20,14 @@ class Documents(unittest.TestCase):
     def test_examples_run(self):
         examples = 0
         for document in DOCUMENTS:
+            folder = self.enterContext(tempfile.TemporaryDirectory())  # later examples go on from earlier ones
+            program = pathlib.Path(folder, "bin")
+            program.mkdir()
+            (program / "hinge").symlink_to(HINGE)
+            path = f"{program}{os.pathsep}{os.environ['PATH']}"
             for block in re.findall(r"<!-- run -->\n```sh\n(.*?)```", document.read_text(), re.S):
                 examples += 1
-                with self.subTest(document=document.name), tempfile.TemporaryDirectory() as folder:
-                    program = pathlib.Path(folder, "bin")
-                    program.mkdir()
-                    (program / "hinge").symlink_to(HINGE)
-                    path = f"{program}{os.pathsep}{os.environ['PATH']}"
+                with self.subTest(document=document.name):
                     done = subprocess.run(["sh", "-ec", block], cwd=folder, capture_output=True,
                                           text=True, env={**os.environ, "PATH": path}, timeout=300)
                     self.assertEqual(done.returncode, 0, done.stderr)
