@@ -164,13 +164,17 @@ class Feeder {
               "is this the right file? --max-bytes sets the limit");
   }
 
-  // Only the first line of a chunk can be longer than a chunk usually is.
+  // Costs nothing where the limit is larger than a chunk usually is.
   void check_line_length(std::string_view text) const {
-    if (text.size() <= options_.max_line_bytes) return;
-    if (text.substr(0, options_.max_line_bytes).find('\n') != std::string_view::npos) return;
-    fail_file("limit.line-bytes", source_->name(),
-              fmt::format("a line is longer than {} bytes", options_.max_line_bytes),
-              "is this the right file? --max-line-bytes sets the limit");
+    while (text.size() > options_.max_line_bytes) {
+      const std::size_t newline = text.substr(0, options_.max_line_bytes + 1).find('\n');
+      if (newline == std::string_view::npos) {
+        fail_file("limit.line-bytes", source_->name(),
+                  fmt::format("a line is longer than {} bytes", options_.max_line_bytes),
+                  "is this the right file? --max-line-bytes sets the limit");
+      }
+      text.remove_prefix(newline + 1);
+    }
   }
 
   const std::vector<std::string>& paths_;
