@@ -3,9 +3,10 @@
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 CLANG_FORMAT ?= clang-format-14
+FUZZ_SECONDS ?= 60
 
 STAGES := rules release asan tsan
-SOURCES = $(shell find include src cli tests -name '*.h' -o -name '*.cc')
+SOURCES = $(shell find include src cli tests fuzz -name '*.h' -o -name '*.cc')
 # Under ThreadSanitizer: what runs threads, by the name of the test suite.
 THREADED := ^[^.]*(Pool|Reader|Solver|Train)
 
@@ -21,6 +22,7 @@ help:
 	@echo 'make test       format, rules, all tests; again with address and thread sanitizers'
 	@echo 'make test-X     one stage of it: $(STAGES)'
 	@echo 'make clang      build and test with Clang'
+	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make format     format the sources'
 	@echo 'make install    into PREFIX=$(PREFIX), below DESTDIR if given'
 	@echo 'make clean      remove build/'
@@ -77,6 +79,13 @@ test-tsan: test-deps
 clang:
 	@sh tools/install_deps.sh build test clang
 	@$(call build_and_test,clang)
+
+.PHONY: fuzz
+fuzz:
+	@sh tools/install_deps.sh build fuzz
+	@$(call configure,fuzz)
+	@$(call compile,fuzz)
+	@sh tools/fuzz.sh build/fuzz $(FUZZ_SECONDS)
 
 .PHONY: format
 format: test-deps

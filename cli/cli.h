@@ -26,7 +26,7 @@ void add_split(CLI::App& app, Action& action);
 void add_info(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 
-void to_stderr(const std::string& line);  // with a newline; never fails
+void to_stderr(std::string_view line);  // with a newline; never fails, takes no memory
 
 void set_help_format(CLI::App& app);  // before commands are added; they inherit it
 

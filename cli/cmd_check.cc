@@ -1,14 +1,11 @@
 #include <fmt/core.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli.h"
 
 namespace hinge::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Check {
   Reporter reporter;
@@ -27,7 +24,7 @@ struct Check {
 std::string Check::summary(const CheckReport& report) const {
   if (json) {
     Json labels = Json::object();
-    for (const LabelCount& c : report.classes) labels[std::to_string(c.label)] = c.rows;
+    for (const LabelCount& c : report.classes) labels.add(std::to_string(c.label), c.rows);
     return Json({{"kind", "check"},
                  {"bad_rows", report.bad_rows},
                  {"findings", report.findings.size()},

@@ -4,14 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli.h"
 
 namespace hinge::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Info {
   Reporter reporter;
@@ -29,7 +26,9 @@ struct Info {
 // A JSON object as `name value` lines; nested objects indented.
 std::string as_text(const Json& object, const std::string& indent = "") {
   std::string out;
-  for (const auto& [name, value] : object.items()) {
+  for (std::size_t k = 0; k < object.names().size(); ++k) {
+    const std::string& name = object.names()[k];
+    const Json& value = object.values()[k];
     if (value.is_object()) {
       out += fmt::format("{}{}\n{}", indent, name, as_text(value, indent + "  "));
     } else {
@@ -50,7 +49,7 @@ int Info::model() {
   if (!model.ok()) return reporter.fail(model.error());
   const Origin& o = model->origin;
   const Certificate c = model->certificate();
-  std::vector<std::string> labels;
+  Json labels = Json::list();
   for (const std::int64_t label : model->labels) labels.push_back(std::to_string(label));
   const bool witness = !model->problems.front().witness.empty();
   const bool known = o.rows > 0;  // else another program trained it, and only the weights are known
@@ -83,7 +82,7 @@ int Info::dataset() {
   Json labels = Json::object();
   constexpr std::size_t kMostLabels = 1000;
   for (std::size_t k = 0; k < std::min(kMostLabels, rows->classes().size()); ++k) {
-    labels[std::to_string(rows->classes()[k].label)] = rows->classes()[k].rows;
+    labels.add(std::to_string(rows->classes()[k].label), rows->classes()[k].rows);
   }
   return show({{"kind", "dataset"},
                {"format", looks_like_dataset(data.source) ? "binary" : "text"},
@@ -199,7 +198,7 @@ void add_split(CLI::App& app, Action& action) {
       split->options.stop = &stop_flag();
       const Result<SplitCounts> counts =
           split_dataset(split->source, split->train, split->test, split->options);
-      if (!counts.ok()) return split->reporter.fail(counts.error(), "nothing written");
+      if (!counts.ok()) return split->reporter.fail(counts.error(), "no complete split written");
       split->reporter.log(fmt::format("{} rows to {}, {} to {}", counts->train,
                                       escape(split->train), counts->test, escape(split->test)));
       return 0;

@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli.h"
 
@@ -62,19 +61,20 @@ int Evaluate::run() {
 }  // namespace
 
 std::string metrics_json(const Metrics& m) {
-  std::vector<std::string> labels;
+  Json labels = Json::list(), confusion = Json::list();
   for (const std::int64_t label : m.labels) labels.push_back(std::to_string(label));
-  return nlohmann::ordered_json({{"rows", m.rows},
-                                 {"accuracy", m.accuracy},
-                                 {"error", m.error},
-                                 {"precision", m.precision},
-                                 {"recall", m.recall},
-                                 {"f1", m.f1},
-                                 {"auc", m.auc},
-                                 {"average_precision", m.average_precision},
-                                 {"rejected", m.rejected},
-                                 {"labels", labels},
-                                 {"confusion", m.confusion}})
+  for (const auto& row : m.confusion) confusion.push_back(Json::list_of(row));
+  return Json({{"rows", m.rows},
+               {"accuracy", m.accuracy},
+               {"error", m.error},
+               {"precision", m.precision},
+               {"recall", m.recall},
+               {"f1", m.f1},
+               {"auc", m.auc},
+               {"average_precision", m.average_precision},
+               {"rejected", m.rejected},
+               {"labels", labels},
+               {"confusion", confusion}})
              .dump() +
          "\n";
 }

@@ -4,14 +4,11 @@
 
 #include <chrono>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli.h"
 
 namespace hinge::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Train {
   Reporter reporter;
@@ -27,7 +24,7 @@ struct Train {
   int run();
   int run_folds();
   Result<void> check_format(const Dataset& rows) const;
-  Result<void> save(const TrainReport& report);
+  Result<void> save_trace() const;
   Json to_json(const Dataset& rows, const TrainReport& report) const;
 
   double load_seconds = 0, save_seconds = 0, total_seconds = 0;
@@ -68,7 +65,7 @@ std::vector<std::string> class_names(const Model& model) {
 
 Json Train::to_json(const Dataset& rows, const TrainReport& report) const {
   const Certificate all = report.model.certificate();
-  Json problems = Json::array();
+  Json problems = Json::list();
   for (std::size_t k = 0; k < report.model.problems.size(); ++k) {
     const BinaryProblem& p = report.model.problems[k];
     problems.push_back({{"class", std::to_string(p.label)},
@@ -86,7 +83,7 @@ Json Train::to_json(const Dataset& rows, const TrainReport& report) const {
           {"rows", rows.rows()},
           {"features", rows.features()},
           {"nonzeros", rows.nonzeros()},
-          {"classes", class_names(report.model)},
+          {"classes", Json::list_of(class_names(report.model))},
           {"cost", cost},
           {"lambda", report.lambda},
           {"primal", all.primal},
@@ -117,10 +114,8 @@ Result<void> Train::check_format(const Dataset& rows) const {
   return hinge::check_format(model, model_format(format, model_path));
 }
 
-// The model first: it must not be lost to a trace that cannot be written.
-Result<void> Train::save(const TrainReport& report) {
-  const Result<void> saved = save_model(report.model, model_path, model_format(format, model_path));
-  if (!saved.ok() || trace_path.empty()) return saved;
+Result<void> Train::save_trace() const {
+  if (trace_path.empty()) return {};
   Result<OutputFile> out = OutputFile::create(trace_path);
   if (!out.ok()) return out.error();
   if (Result<void> r = out->write(trace); !r.ok()) return r;
@@ -189,7 +184,14 @@ int Train::run() {
   }
 
   const auto save_start = std::chrono::steady_clock::now();
-  if (Result<void> saved = save(*report); !saved.ok()) return reporter.fail(saved.error(), outcome);
+  if (Result<void> saved = save_model(report->model, model_path, model_format(format, model_path));
+      !saved.ok()) {
+    return reporter.fail(saved.error(), outcome);
+  }
+  // The model first: it must not be lost to a trace that cannot be written.
+  if (Result<void> saved = save_trace(); !saved.ok()) {
+    return reporter.fail(saved.error(), "the model was written, the trace was not");
+  }
   save_seconds = seconds_since(save_start);
   total_seconds = seconds_since(start);
 

@@ -2,14 +2,11 @@
 
 #include <cstdlib>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "cli.h"
 
 namespace hinge::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Verify {
   Reporter reporter;
@@ -48,8 +45,8 @@ int Verify::run() {
   if (!report.ok()) return reporter.fail(report.error());
 
   Json object = as_json(report->recomputed);
-  object["stored"] = as_json(report->stored);
-  object["agrees"] = report->agrees;
+  object.add("stored", as_json(report->stored));
+  object.add("agrees", report->agrees);
   std::string text = line("recomputed", report->recomputed) + line("stored", report->stored);
   const bool witness = report->recomputed.bound == "witness";
   if (report->agrees) {

@@ -37,9 +37,9 @@ double now() {
 
 }  // namespace
 
-void to_stderr(const std::string& line) {
+void to_stderr(std::string_view line) {
   // Where messages cannot be written there is nobody to tell.
-  static_cast<void>(std::fputs((line + "\n").c_str(), stderr));
+  static_cast<void>(std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()));
 }
 
 void install_signal_handlers() {
@@ -76,7 +76,8 @@ Result<void> check_outputs(const std::vector<std::string>& outputs,
     for (const std::string& input : inputs) {
       if (input == "-") continue;  // standard input; an output of that name is standard output
       const Result<std::vector<std::string>> files = source_files(input);
-      if (files.ok()) taken.insert(taken.end(), files->begin(), files->end());
+      if (!files.ok()) return files.error();  // or an input not listed could be overwritten
+      taken.insert(taken.end(), files->begin(), files->end());
     }
     for (const std::string& other : taken) {
       if (outputs[k].empty() || !same_file(outputs[k], other)) continue;
@@ -146,8 +147,10 @@ int Reporter::fail(const Error& error, const std::string& outcome) const {
       to_stderr(fmt::format("hinge: ... and more; use `hinge check {}` for all",
                             error.file.empty() ? "FILE" : escape(error.file)));
     }
-    to_stderr(fmt::format("hinge: {} error{}{}{}", count, count == 1 ? "" : "s",
-                          outcome.empty() ? "" : "; ", outcome));
+    // After io.sync the file is in place, and what was to be said of its absence is not so.
+    const bool mute = outcome.empty() || error.id == "io.sync";
+    to_stderr(fmt::format("hinge: {} error{}{}{}", count, count == 1 ? "" : "s", mute ? "" : "; ",
+                          mute ? "" : outcome));
   }
   const int code = error.id == "run.interrupted" ? signal_exit_code() : 0;
   return code != 0 ? code : exit_code(error);

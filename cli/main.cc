@@ -5,6 +5,9 @@
 
 #include <cctype>
 #include <cstdio>
+#include <cstring>
+#include <cstdlib>
+#include <exception>
 
 #include "cli.h"
 
@@ -16,6 +19,8 @@ constexpr const char* kIntroduction =
     "  hinge train data.svm data.model        learn\n"
     "  hinge verify data.model data.svm       check the proof\n"
     "  hinge predict new.svm data.model       use";
+
+constexpr const char* kNoMemory = "hinge: error: memory ran out [memory.alloc]";
 
 // A closed descriptor 0, 1 or 2 would be reused by the next file opened, and messages end up in it.
 void open_standard_descriptors() {
@@ -111,22 +116,55 @@ int run(int argc, char** argv) {
   }
 }
 
+bool g_started = false;
+
+// Some functions of the parser of arguments promise not to throw, but take memory. Before main()
+// only its constants are made, and there may not even be memory for the exception that says so.
+[[noreturn]] void end_without_memory() {
+  if (!g_started) {
+    static_cast<void>(!write(STDERR_FILENO, kNoMemory, std::strlen(kNoMemory)));
+    static_cast<void>(!write(STDERR_FILENO, "\n", 1));
+    _exit(81);
+  }
+  try {
+    if (const std::exception_ptr reason = std::current_exception()) std::rethrow_exception(reason);
+  } catch (const std::bad_alloc&) {
+    to_stderr(kNoMemory);
+    _exit(81);
+  } catch (...) {
+  }
+  std::abort();
+}
+
+__attribute__((constructor(101))) void set_last_resort() {
+  std::set_terminate(end_without_memory);
+}
+
+int run_reporting_bugs(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& problem) {
+    to_stderr(
+        fmt::format("hinge: error: internal error: {} [run.internal]\n"
+                    "hinge: help: this is a bug in hinge {}: please report it",
+                    escape(problem.what()), version()));
+    return 70;
+  }
+}
+
 }  // namespace
 }  // namespace hinge::cli
 
 int main(int argc, char** argv) {
   hinge::cli::open_standard_descriptors();
   hinge::cli::install_signal_handlers();
+  hinge::cli::g_started = true;
   try {
-    return hinge::cli::run(argc, argv);
+    return hinge::cli::run_reporting_bugs(argc, argv);
   } catch (const std::bad_alloc&) {
-    hinge::cli::to_stderr("hinge: error: memory ran out [memory.alloc]");
+    hinge::cli::to_stderr(hinge::cli::kNoMemory);
     return 81;
-  } catch (const std::exception& problem) {
-    hinge::cli::to_stderr(
-        fmt::format("hinge: error: internal error: {} [run.internal]\n"
-                    "hinge: help: this is a bug in hinge {}: please report it",
-                    hinge::escape(problem.what()), hinge::version()));
-    return 70;
   }
 }

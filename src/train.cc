@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/stopwatch.h"
+#include "data/columns.h"
 #include "data/problem.h"
 #include "proof/certificate.h"
 #include "proof/witness.h"
@@ -42,7 +43,10 @@ void check_data(const Dataset& data, const TrainOptions& options, std::vector<Er
          "are these labels, or numbers to be predicted?");
   }
   const std::uint64_t planes = classes == 2 ? 1 : classes;
-  const double bytes = static_cast<double>(data.features()) * 8 * (static_cast<double>(planes) + 2);
+  const std::uint64_t columns = are_sparse(data.nonzeros(), data.features())
+                                    ? data.nonzeros()  // at most
+                                    : data.features();
+  const double bytes = static_cast<double>(columns) * 8 * (static_cast<double>(planes) + 2);
   if (bytes > 0.9 * static_cast<double>(physical_memory())) {
     fail("memory.model", fmt::format("{} features and {} classes need {:.1f} GiB of weights",
                                      data.features(), classes, bytes / 0x1p30));
@@ -199,9 +203,13 @@ class Trainer {
     for (std::size_t k = 0; k < model.problems.size(); ++k)
       model.problems[k].label = model.labels[k];
     model.features = data_.features();
+    if (are_sparse(data_.nonzeros(), data_.features())) {
+      model.columns = occurring_columns(data_);
+      compact_ = keep_columns(data_, model.columns);
+    }
     model.index_base = data_.index_base();
     model.reject = options_.reject;
-    model.weights.resize(model.problems.size() * model.features);
+    model.weights.resize(model.problems.size() * model.width());
 
     Origin& origin = model.origin;
     origin.solver = options_.solver == Solver::automatic ? "auto:dual" : "dual";
@@ -241,7 +249,7 @@ class Trainer {
     BinaryProblem& out = model.problems[k];
     if (skip(out)) return;
     const std::vector<std::int8_t> y = signs(data_, out.label);
-    const Problem problem = {.data = &data_,
+    const Problem problem = {.data = model.columns.empty() ? &data_ : &compact_,
                              .y = y,
                              .costs = costs_,
                              .cost = model.origin.cost,
@@ -263,8 +271,8 @@ class Trainer {
 
     out.iterations = solution.iterations;
     if (problem.bias != 0) out.bias = problem.bias * solution.w.back();
-    std::copy_n(solution.w.begin(), model.features,
-                model.weights.begin() + static_cast<std::ptrdiff_t>(k * model.features));
+    std::copy_n(solution.w.begin(), model.width(),
+                model.weights.begin() + static_cast<std::ptrdiff_t>(k * model.width()));
     const std::lock_guard lock(mutex_);
     report_.problem_seconds[k] = solve_seconds;
     report_.solve_seconds += solve_seconds;
@@ -329,6 +337,7 @@ class Trainer {
   }
 
   const Dataset& data_;
+  Dataset compact_;  // the columns that occur, where these are few among many
   const TrainOptions& options_;
   const TrainControl& control_;
   Pool pool_;

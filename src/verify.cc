@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "data/columns.h"
 #include "data/problem.h"
 #include "proof/certificate.h"
 #include "proof/witness.h"
@@ -45,10 +47,27 @@ void check_data(const Model& model, const Dataset& data, Pool& pool) {
   if (fingerprint(data, pool) != origin.fingerprint) differs("the fingerprint differs");
 }
 
+// Columns that occur in the data or have a weight.
+std::vector<std::uint32_t> all_columns(const Model& model, const Dataset& data) {
+  const std::vector<std::uint32_t> occurring = occurring_columns(data);
+  std::vector<std::uint32_t> all;
+  std::ranges::set_union(occurring, model.columns, std::back_inserter(all));
+  return all;
+}
+
 // The weights of one problem with the weight of the constant feature at the end, as in training.
-std::vector<double> point(const Model& model, std::size_t k) {
+// `columns` are those of the data; empty: all.
+std::vector<double> point(const Model& model, std::span<const std::uint32_t> columns,
+                          std::size_t k) {
   const auto weights = model.weights_of(k);
   std::vector<double> w(weights.begin(), weights.end());
+  if (!columns.empty()) {
+    w.assign(columns.size(), 0.0);
+    for (std::size_t j = 0; j < model.columns.size(); ++j) {
+      const auto place = std::ranges::lower_bound(columns, model.columns[j]) - columns.begin();
+      w[static_cast<std::size_t>(place)] = weights[j];
+    }
+  }
   const double feature = model.origin.bias_feature;
   if (feature != 0) w.push_back(model.problems[k].bias / feature);
   return w;
@@ -56,13 +75,18 @@ std::vector<double> point(const Model& model, std::size_t k) {
 
 }  // namespace
 
-Result<VerifyReport> verify(const Model& model, const Dataset& data, const VerifyOptions& options) {
+Result<VerifyReport> verify(const Model& model, const Dataset& original,
+                            const VerifyOptions& options) {
   return guard([&] {
     if (!(options.gap > 0 && options.gap <= 1)) {
       fail("usage.value", "gap: expected a number in (0, 1]");
     }
     Pool pool(options.threads);
-    check_data(model, data, pool);
+    check_data(model, original, pool);
+    // A model of few columns among many has the columns of its data; weights elsewhere were forged.
+    const std::vector<std::uint32_t> columns =
+        model.columns.empty() ? std::vector<std::uint32_t>{} : all_columns(model, original);
+    const Dataset data = model.columns.empty() ? original : keep_columns(original, columns);
     const std::vector<double> costs = row_costs(data, model.origin.class_weights);
     Model again;
     again.problems.resize(model.problems.size());
@@ -89,7 +113,7 @@ Result<VerifyReport> verify(const Model& model, const Dataset& data, const Verif
         alpha = solve_dual(problem, {}, monitor, pool).alpha;
       }
       Certificate& certificate = again.problems[k].certificate;
-      certificate = certify(problem, point(model, k), alpha, pool);
+      certificate = certify(problem, point(model, columns, k), alpha, pool);
       if (!alpha.empty() && stored.witness.empty()) certificate.bound = "proved";
       Certificate claimed = stored.certificate;
       set_gap(claimed);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Usage: install_deps.sh GROUP...   groups: build test clang
+# Usage: install_deps.sh GROUP...   groups: build test clang fuzz
 # Installs the Debian or Ubuntu packages of these groups that are missing; says nothing if none is.
 # Elsewhere (no dpkg) it leaves the matter to CMake, which names what it does not find.
 # The group test also needs Python modules that no Debian package has; pip installs them, or a test is skipped.
@@ -17,7 +17,8 @@ for group in "$@"; do
                   python3-xxhash xz-utils zstd"
           modules="numpy safetensors" ;;
     clang) wanted="$wanted clang" ;;
-    *) echo "install_deps.sh: unknown group '$group' (build, test, clang)" >&2; exit 64 ;;
+    fuzz) wanted="$wanted clang libclang-rt-dev" ;;
+    *) echo "install_deps.sh: unknown group '$group' (build, test, clang, fuzz)" >&2; exit 64 ;;
   esac
 done
 

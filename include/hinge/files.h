@@ -25,7 +25,12 @@ class OutputFile {
   // Appends; buffered. Fails with io.write; after a failure only destruction makes sense.
   Result<void> write(std::string_view bytes);
 
-  // Flushes, syncs and renames. Nothing is visible under `path` before this succeeds.
+  // Flushes and syncs, so that commit() only has to rename: for several files that belong together,
+  // sync all, then commit all. Fails with io.write.
+  Result<void> sync();
+
+  // Syncs and renames. Nothing is visible under `path` before that. Fails with io.write; or with
+  // io.sync when the new file is in place, but a power cut may still undo that.
   Result<void> commit();
 
   const std::string& path() const { return path_; }
@@ -37,6 +42,7 @@ class OutputFile {
 
   std::string path_;       // as the user named it
   std::string target_;     // what is renamed onto (symbolic links followed)
+  std::string folder_;     // of target_
   std::string temporary_;  // empty for a stream
   std::string buffer_;
   std::uint64_t written_ = 0;

@@ -4,6 +4,7 @@
 #include "hinge/check.h"
 #include "hinge/dataset.h"
 #include "hinge/files.h"
+#include "hinge/json.h"
 #include "hinge/metrics.h"
 #include "hinge/model.h"
 #include "hinge/options.h"

@@ -72,14 +72,18 @@ struct Model {
   std::vector<std::int64_t> labels;
   std::vector<BinaryProblem> problems;  // one for two labels, else one a label
   std::uint64_t features = 0;
+  // Which features the weights belong to, ascending, where those that occur are few among millions;
+  // the others weigh 0. Empty: all.
+  std::vector<std::uint32_t> columns;
   int index_base = 1;
   bool reject = false;          // several classes: a row without a positive score gets no class
-  std::vector<double> weights;  // problems.size() rows of `features`
+  std::vector<double> weights;  // problems.size() rows of width()
   Origin origin;
 
+  std::uint64_t width() const { return columns.empty() ? features : columns.size(); }
   bool binary() const { return labels.size() == 2; }
   std::span<const double> weights_of(std::size_t problem) const {
-    return std::span(weights).subspan(problem * features, features);
+    return std::span(weights).subspan(problem * width(), width());
   }
   // Sums over the problems; relative_gap is the worst, bound "none" if any problem has none.
   Certificate certificate() const;

@@ -6,7 +6,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
+
+#include "hinge/json.h"
 
 namespace hinge {
 namespace {
@@ -133,6 +134,8 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
     {"io.open", kNoInput, "An input file cannot be opened.", "Check the path."},
     {"io.permission", kPermission, "Permission denied.", "Check the owner and mode of the file."},
     {"io.read", kIo, "Reading failed.", "Check the disk, the network share, or the pipe's writer."},
+    {"io.sync", kIo, "The new file is in place, but its folder could not be synced.",
+     "Check the disk: a power cut may still bring the old file back."},
     {"io.write", kIo, "Writing failed; the old file, if any, is untouched.",
      "Make room on the disk, or write elsewhere."},
     {"limit.bytes", kData, "The data is longer than --max-bytes allows.",
@@ -265,7 +268,7 @@ std::string to_string(const Error& error) {
 }
 
 std::string to_json(const Error& error) {
-  const nlohmann::ordered_json json = {
+  const Json json = {
       {"severity", severity_word(error.severity)},
       {"id", error.id},
       {"file", escape(error.file)},
@@ -275,7 +278,7 @@ std::string to_json(const Error& error) {
       {"message", error.message},
       {"help", error.help},
   };
-  return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  return json.dump();
 }
 
 std::span<const ErrorInfo> error_catalogue() {
@@ -313,13 +316,18 @@ std::string errno_text(int errno_value) {
   return strerror_r(errno_value, buffer.data(), buffer.size());  // the GNU form returns the text
 }
 
-Error out_of_memory_error() {
+// Both texts fit into a std::string without memory of its own.
+Error out_of_memory_error() noexcept {
   return make_error("memory.alloc", "memory ran out");
 }
 
-Error internal_error(std::string_view what) {
-  return make_error("run.internal", fmt::format("internal error: {}", escape(what)),
-                    "this is a bug in hinge: please report it with the command and the version");
+Error internal_error(std::string_view what) noexcept {
+  try {
+    return make_error("run.internal", fmt::format("internal error: {}", escape(what)),
+                      "this is a bug in hinge: please report it with the command and the version");
+  } catch (const std::bad_alloc&) {
+    return out_of_memory_error();
+  }
 }
 
 }  // namespace hinge

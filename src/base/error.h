@@ -39,8 +39,9 @@ inline void take(Result<void> result) {
   if (!result.ok()) throw Failure{result.error()};
 }
 
-Error out_of_memory_error();
-Error internal_error(std::string_view what);
+// These two take no memory they cannot do without: guard() needs them when there is none.
+Error out_of_memory_error() noexcept;
+Error internal_error(std::string_view what) noexcept;
 
 // Runs f and returns what it returned, or what it threw, as a Result.
 template <class F>

@@ -47,17 +47,17 @@ struct Descriptor {
 std::string first_bytes(const std::string& path, std::size_t count) {
   struct stat status {};
   if (path == "-" || stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return {};
+  if (access(path.c_str(), R_OK) != 0) return {};
+  const Descriptor file(path);
   std::string bytes(count, '\0');
   std::size_t have = 0;
   while (have < count) {
-    const ssize_t found = read(fd, bytes.data() + have, count - have);
+    const ssize_t found = read(file.fd, bytes.data() + have, count - have);
     if (found < 0 && errno == EINTR) continue;
-    if (found <= 0) break;
+    if (found < 0) fail_errno("io.read", path, "read", errno);
+    if (found == 0) break;
     have += static_cast<std::size_t>(found);
   }
-  static_cast<void>(close(fd));
   bytes.resize(have);
   return bytes;
 }
@@ -99,7 +99,11 @@ FileBytes FileBytes::read(const std::string& path,
         std::max(have + kStep, have == 0 ? 0 : static_cast<std::size_t>(file.status.st_size) + 1));
     const ssize_t count = ::read(file.fd, bytes.data() + have, bytes.size() - have);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail_errno("io.read", path, "read", errno);
+    if (count < 0) {
+      const int reason = errno;
+      fail("io.read",
+           fmt::format("cannot read {}: {} (at byte {})", escape(path), errno_text(reason), have));
+    }
     if (have == 0) check_head(bytes.span().first(static_cast<std::size_t>(count)));
     have += static_cast<std::size_t>(count);
     if (count == 0) {

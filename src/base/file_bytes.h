@@ -10,8 +10,8 @@
 
 namespace hinge {
 
-// Up to `count` bytes a regular file begins with; nothing if it is none or cannot be read. (Looking
-// into a pipe would take bytes out of it.)
+// Up to `count` bytes a regular file begins with; nothing if it is none or cannot be opened.
+// (Looking into a pipe would take bytes out of it.) Throws Failure (io.read).
 std::string first_bytes(const std::string& path, std::size_t count);
 
 class FileBytes {

@@ -37,17 +37,37 @@ std::string resolve_links(std::string path) {
 
 mode_t current_umask() {
   // There is no call that only reads the mask; /proc tells it without changing it for other
-  // threads.
+  // threads. Where it does not, nobody else may read the file.
   if (FILE* status = std::fopen("/proc/self/status", "re")) {
     char line[128];
-    unsigned mask = 022;
+    unsigned mask = 077;
     while (std::fgets(line, sizeof line, status) != nullptr) {
       if (std::sscanf(line, "Umask: %o", &mask) == 1) break;
     }
     static_cast<void>(std::fclose(status));
     return static_cast<mode_t>(mask);
   }
-  return 022;
+  return 077;
+}
+
+// A signal may come before a call has done anything; then it is made again.
+template <class Call>
+int uninterrupted(Call call) {
+  int result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+// Linux closes the descriptor also when a signal comes meanwhile.
+int close_once(int fd) {
+  const int result = close(fd);
+  return result != 0 && errno == EINTR ? 0 : result;
+}
+
+void check(int result, std::string_view doing, const std::string& path, const char* id) {
+  if (result == 0) return;
+  const int reason = errno;
+  fail(id, fmt::format("cannot {} {}: {}", doing, escape(path), errno_text(reason)));
 }
 
 }  // namespace
@@ -63,6 +83,7 @@ OutputFile::OutputFile(OutputFile&& other) noexcept {
 OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(target_, other.target_);
+  std::swap(folder_, other.folder_);
   std::swap(temporary_, other.temporary_);
   std::swap(buffer_, other.buffer_);
   std::swap(written_, other.written_);
@@ -96,15 +117,18 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
       return out;
     }
     out.target_ = resolve_links(path);
+    out.folder_ = folder_of(out.target_);  // here and not in commit(), which then takes no memory
     // An existing file that may not be written must not be replaced either.
     if (access(out.target_.c_str(), F_OK) == 0 && access(out.target_.c_str(), W_OK) != 0) {
       fail_errno("io.create", path, "write", errno);
     }
     for (int attempt = 0; attempt < 100 && out.fd_ < 0; ++attempt) {
-      const std::string name = fmt::format("{}.tmp.{}.{}", out.target_, getpid(), attempt);
-      out.fd_ = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+      std::string name = fmt::format("{}.tmp.{}.{}", out.target_, getpid(), attempt);
+      out.fd_ = uninterrupted([&] {
+        return open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+      });
       if (out.fd_ >= 0) {
-        out.temporary_ = name;
+        out.temporary_ = std::move(name);  // a copy could fail and leave the file behind
       } else if (errno != EEXIST) {
         break;
       }
@@ -147,49 +171,53 @@ Result<void> OutputFile::send(std::string_view bytes) {
   });
 }
 
-Result<void> OutputFile::commit() {
+Result<void> OutputFile::sync() {
   return guard([&] {
     take(flush());
-    const auto check = [&](int result, std::string_view doing) {
-      if (result != 0) {
-        const int reason = errno;
-        fail("io.write", fmt::format("cannot {} {}: {}", doing, escape(path_), errno_text(reason)));
-      }
-    };
-    if (temporary_.empty()) {
-      if (fd_ > STDERR_FILENO) check(close(std::exchange(fd_, -1)), "write");
-      return;
-    }
-    check(fsync(fd_), "sync");
+    if (temporary_.empty() || fd_ < 0) return;
+    check(uninterrupted([&] { return fsync(fd_); }), "sync", path_, "io.write");
     struct stat old {};
     const mode_t mode = stat(target_.c_str(), &old) == 0
                             ? old.st_mode & 07777
                             : static_cast<mode_t>(0666) & ~current_umask();
-    check(fchmod(fd_, mode), "set the mode of");
-    check(close(std::exchange(fd_, -1)), "write");
-    check(rename(temporary_.c_str(), target_.c_str()), "rename onto");
-    temporary_.clear();
-    const int folder = open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder >= 0) {
-      // Some file systems cannot sync a folder (EINVAL); there the rename is as durable as it gets.
-      const int result = fsync(folder);
-      const int reason = errno;
-      static_cast<void>(close(folder));
-      errno = reason;
-      if (result != 0 && reason != EINVAL) check(result, "sync the folder of");
+    check(uninterrupted([&] { return fchmod(fd_, mode); }), "set the mode of", path_, "io.write");
+    check(close_once(std::exchange(fd_, -1)), "write", path_, "io.write");
+  });
+}
+
+Result<void> OutputFile::commit() {
+  return guard([&] {
+    take(sync());
+    if (temporary_.empty()) {
+      if (fd_ > STDERR_FILENO)
+        check(close_once(std::exchange(fd_, -1)), "write", path_, "io.write");
+      return;
     }
+    check(rename(temporary_.c_str(), target_.c_str()), "rename onto", path_, "io.write");
+    temporary_.clear();
+    const int folder =
+        uninterrupted([&] { return open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+    // A folder that may be written but not read cannot be synced.
+    if (folder < 0 && errno == EACCES) return;
+    const int result = folder < 0 ? -1 : uninterrupted([&] { return fsync(folder); });
+    const int reason = errno;
+    if (folder >= 0) static_cast<void>(close(folder));
+    errno = reason;
+    // Some file systems cannot sync a folder (EINVAL); there the rename is as durable as it gets.
+    if (result != 0 && reason != EINVAL) check(result, "sync the folder of", path_, "io.sync");
   });
 }
 
 Result<void> check_output(const std::string& path) {
-  struct stat info {};
-  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
-    // Opening a pipe would wait for its reader, and closing it again end the reader's input.
-    if (access(path.c_str(), W_OK) == 0) return {};
-    return guard([&] { fail_errno("io.create", path, "write", errno); });
-  }
-  Result<OutputFile> probe = OutputFile::create(path);
-  return probe.ok() ? Result<void>() : Result<void>(probe.error());
+  return guard([&] {
+    struct stat info {};
+    if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+      // Opening a pipe would wait for its reader, and closing it again end the reader's input.
+      if (access(path.c_str(), W_OK) != 0) fail_errno("io.create", path, "write", errno);
+      return;
+    }
+    static_cast<void>(take(OutputFile::create(path)));
+  });
 }
 
 bool same_file(const std::string& a, const std::string& b) {

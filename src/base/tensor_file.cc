@@ -13,6 +13,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "hinge/files.h"
+#include "hinge/json.h"
 
 namespace hinge {
 namespace {
@@ -71,14 +72,17 @@ void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Met
   for (const Tensor& t : tensors) metadata["checksum." + t.name] = to_hex(checksum(t.bytes));
   metadata["checksum.header"] = kBlank;
 
-  nlohmann::ordered_json json;
-  json["__metadata__"] = metadata;
+  Json fields = Json::object();
+  for (const auto& [key, text] : metadata) fields.add(key, text);
+  Json json = Json::object();
+  json.add("__metadata__", std::move(fields));
   std::uint64_t offset = 0;
   for (const Tensor& t : tensors) {
-    json[t.name] = {{"dtype", info(t.dtype).name},
-                    {"shape", t.shape},
-                    {"data_offsets", {offset, offset + t.bytes.size()}}};
-    offset += t.bytes.size();
+    const std::uint64_t end = offset + t.bytes.size();
+    json.add(t.name, {{"dtype", info(t.dtype).name},
+                      {"shape", Json::list_of(t.shape)},
+                      {"data_offsets", Json::list_of(std::array{offset, end})}});
+    offset = end;
   }
   std::string header = json.dump();
   header.append((8 - header.size() % 8) % 8, ' ');

@@ -74,6 +74,7 @@ class TensorFile {
   void check_unchanged() const { bytes_.check_unchanged(); }  // io.changed
 
   const Metadata& metadata() const { return metadata_; }
+  const std::vector<Tensor>& tensors() const { return tensors_; }  // in file order
   const std::string& field(const std::string& key) const;  // fails with KIND.header if missing
   bool has_field(const std::string& key) const { return metadata_.contains(key); }
   bool has(std::string_view name) const;  // an array

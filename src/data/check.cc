@@ -157,7 +157,7 @@ Result<CheckReport> check_dataset(const std::string& source, const ReadOptions& 
     report.features = data.features();
     report.nonzeros = data.nonzeros();
     report.classes = data.classes();
-    if (has_sparse_columns(data)) {
+    if (are_sparse(data.nonzeros(), data.features())) {
       const std::vector<std::uint32_t> columns = occurring_columns(data);
       check_columns(keep_columns(data, columns), columns, report.findings);
       estimate(data, columns.size(), report);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/buffer.h"
+#include "base/error.h"
 #include "data/dataset_builder.h"
 
 namespace hinge {
@@ -11,8 +11,7 @@ std::vector<std::uint32_t> occurring_columns(const Dataset& data) {
   return data.visit([](const auto& m) {
     std::vector<std::uint32_t> columns(m.columns, m.columns + m.nonzeros());
     std::ranges::sort(columns);
-    const auto rest = std::ranges::unique(columns);
-    columns.erase(rest.begin(), rest.end());
+    columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
     columns.shrink_to_fit();
     return columns;
   });
@@ -41,13 +40,14 @@ Dataset keep_columns(const Dataset& data, std::span<const std::uint32_t> columns
     arrays.columns.resize(kept);
     arrays.values.resize(kept);
     Dataset out = DatasetBuilder::build(std::move(arrays), columns.size(), data.index_base());
-    return out;
+    if (data.weights().empty()) return out;
+    return take(out.with_weights({data.weights().begin(), data.weights().end()}));
   });
 }
 
-bool has_sparse_columns(const Dataset& data) {
+bool are_sparse(std::uint64_t occurring, std::uint64_t columns) {
   constexpr std::uint64_t kNoMatter = std::uint64_t{1} << 22;  // 32 MB: not worth the trouble
-  return data.features() > kNoMatter && data.features() / 4 > data.nonzeros();
+  return columns > kNoMatter && columns / 4 > occurring;
 }
 
 }  // namespace hinge

@@ -179,8 +179,8 @@ bool is_data_file(const std::string& path) {
 }
 
 bool looks_like_dataset(const std::string& path) {
-  const std::string head = first_bytes(path, 4096);
-  return looks_like_tensor_file(head) && head.find(kFormat) != std::string::npos;
+  const Result<std::string> head = guard([&] { return first_bytes(path, 4096); });
+  return head.ok() && looks_like_tensor_file(*head) && head->find(kFormat) != std::string::npos;
 }
 
 Dataset map_dataset(TensorFile file, const ReadOptions& options) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 
 #include "base/error.h"
 #include "base/tensor_file.h"
@@ -54,11 +55,17 @@ std::vector<std::string> expand_source(const std::string& source) {
       source.find_first_of("*?[") == std::string::npos) {
     return {source};
   }
-  glob_t found{};
-  const int result = glob(source.c_str(), 0, nullptr, &found);
+  struct Glob {
+    glob_t found{};
+    ~Glob() { globfree(&found); }
+  } pattern;
+  const int result = glob(source.c_str(), 0, nullptr, &pattern.found);
+  if (result == GLOB_NOSPACE) throw std::bad_alloc();
+  if (result == GLOB_ABORTED) fail_errno("io.read", source, "list", errno);
   std::vector<std::string> files;
-  if (result == 0) files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  globfree(&found);
+  if (result == 0) {
+    files.assign(pattern.found.gl_pathv, pattern.found.gl_pathv + pattern.found.gl_pathc);
+  }
   // Caches lie beside their files and must not be taken for data.
   std::erase_if(files, [](const std::string& file) {
     return file.ends_with(kCacheSuffix) &&

@@ -242,6 +242,9 @@ Result<SplitCounts> split_dataset(const std::string& source, const std::string& 
     Quotas quotas = count_classes(files, options);
     if (quotas.empty()) fail_file("data.empty", source, "no rows");
     const SplitCounts counts = deal_rows(files, options, quotas, train, test);
+    // A full disk shall be noticed before the first of the two is replaced.
+    take(train.sync());
+    take(test.sync());
     take(train.commit());
     take(test.commit());
     return counts;

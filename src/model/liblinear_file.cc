@@ -362,12 +362,15 @@ void write_liblinear(const Model& model, const std::string& path) {
   OutputFile out = take(OutputFile::create(path));
   take(out.write(header_text(model)));
   std::string line;
-  for (std::size_t j = 0; j < model.features; ++j) {
+  for (std::size_t j = 0, next = 0; j < model.features; ++j) {
+    const bool present =
+        model.columns.empty() || (next < model.columns.size() && model.columns[next] == j);
     line.clear();
     for (std::size_t k = 0; k < width; ++k) {
-      append(line, model.weights[k * model.features + j]);
+      append(line, present ? model.weights_of(k)[next] : 0.0);
       line += ' ';
     }
+    next += present;
     take(out.write(line += '\n'));
   }
   if (model.origin.bias_feature > 0) {

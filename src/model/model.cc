@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "data/columns.h"
 #include "data/problem.h"
 #include "kernels/kernels.h"
 #include "proof/certificate.h"
@@ -51,8 +52,9 @@ Certificate Model::certificate() const {
   return sum;
 }
 
-Result<Predictions> predict(const Model& model, const Dataset& data, int threads) {
+Result<Predictions> predict(const Model& model, const Dataset& rows, int threads) {
   return guard([&] {
+    const Dataset data = model.columns.empty() ? rows : keep_columns(rows, model.columns);
     const std::size_t problems = model.problems.size();
     const bool reject = model.reject && !model.binary();
     Predictions out;
@@ -65,7 +67,7 @@ Result<Predictions> predict(const Model& model, const Dataset& data, int threads
     data.visit([&](const auto& m) {
       pool.run(cuts.size() - 1, [&](std::size_t block) {
         for (std::uint64_t i = cuts[block]; i < cuts[block + 1]; ++i) {
-          const auto row = known_part(row_of(m, i), model.features);
+          const auto row = known_part(row_of(m, i), model.width());
           double* const scores = out.scores.data() + i * problems;
           for (std::size_t k = 0; k < problems; ++k) {
             scores[k] = kernels.dot(row, model.weights_of(k).data()) + model.problems[k].bias;

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
-#include <nlohmann/json.hpp>
-#include <type_traits>
+#include <optional>
+#include <stdexcept>
+#include <utility>
 
 #include "base/error.h"
 #include "base/tensor_file.h"
+#include "data/columns.h"
+#include "hinge/json.h"
 #include "hinge/model.h"
 #include "hinge/version.h"
 #include "model/liblinear_file.h"
@@ -18,15 +20,18 @@
 namespace hinge {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::string_view kFormat = "hinge.model";
 constexpr int kVersion = 1;
 
 Json options_json(const Model& model) {
   const Origin& o = model.origin;
-  Json weights = Json::array();
-  for (const ClassWeight& w : o.class_weights) weights.push_back({w.label, w.factor});
+  Json weights = Json::list();
+  for (const ClassWeight& w : o.class_weights) {
+    Json pair = Json::list();
+    pair.push_back(w.label);
+    pair.push_back(w.factor);
+    weights.push_back(std::move(pair));
+  }
   return {{"solver", o.solver},
           {"cost", o.cost},
           {"gap", o.gap},
@@ -48,7 +53,7 @@ Json data_json(const Model& model) {
 }
 
 Json certificate_json(const Model& model) {
-  Json list = Json::array();
+  Json list = Json::list();
   for (const BinaryProblem& p : model.problems) {
     list.push_back({{"class", p.label},
                     {"primal", p.certificate.primal},
@@ -60,18 +65,18 @@ Json certificate_json(const Model& model) {
   return list;
 }
 
-// Columns with a weight in some problem, ascending. A weight of -0 counts: models come back bit for
-// bit.
-std::vector<std::uint32_t> used_columns(const Model& model) {
-  std::vector<bool> used(model.features);
+// Places in the rows of weights that are not 0 in some problem, ascending. A model that has its own
+// list of columns keeps it as it is.
+std::vector<std::uint32_t> used_places(const Model& model) {
+  std::vector<bool> used(model.width(), !model.columns.empty());
   for (std::size_t k = 0; k < model.weights.size(); ++k) {
-    if (std::bit_cast<std::uint64_t>(model.weights[k]) != 0) used[k % model.features] = true;
+    if (std::bit_cast<std::uint64_t>(model.weights[k]) != 0) used[k % model.width()] = true;
   }
-  std::vector<std::uint32_t> columns;
+  std::vector<std::uint32_t> places;
   for (std::size_t j = 0; j < used.size(); ++j) {
-    if (used[j]) columns.push_back(static_cast<std::uint32_t>(j));
+    if (used[j]) places.push_back(static_cast<std::uint32_t>(j));
   }
-  return columns;
+  return places;
 }
 
 void write_native(const Model& model, const std::string& path) {
@@ -88,12 +93,15 @@ void write_native(const Model& model, const std::string& path) {
     states.insert(states.end(), p.witness.states.begin(), p.witness.states.end());
   }
   // Few used columns are kept with their numbers, many as they are: whichever is smaller.
-  std::vector<std::uint32_t> columns = used_columns(model);
+  std::vector<std::uint32_t> columns = used_places(model);
   std::vector<double> packed;
   const bool sparse = columns.size() * (8 * problems + 4) < model.features * 8 * problems;
   if (sparse) {
     for (std::size_t k = 0; k < problems; ++k) {
       for (const std::uint32_t j : columns) packed.push_back(model.weights_of(k)[j]);
+    }
+    if (!model.columns.empty()) {
+      for (std::uint32_t& place : columns) place = model.columns[place];
     }
   }
   const std::span<const double> weights = sparse ? packed : model.weights;
@@ -114,7 +122,7 @@ void write_native(const Model& model, const std::string& path) {
   metadata["version"] = std::to_string(kVersion);
   metadata["written_by"] = fmt::format("hinge {}", version());
   metadata["status"] = to_string(model.origin.status);
-  metadata["labels"] = Json(model.labels).dump();
+  metadata["labels"] = Json::list_of(model.labels).dump();
   metadata["options"] = options_json(model).dump();
   metadata["data"] = data_json(model).dump();
   metadata["certificate"] = certificate_json(model).dump();
@@ -127,30 +135,30 @@ void check_finite(const TensorFile& file, std::span<const double> values, std::s
   }
 }
 
-using Value = nlohmann::json;
-
-// JSON numbers are taken only as what they must be: the library would round 1.5 and wrap -1.
+// JSON numbers are taken only as what they must be: 1.5 is not rounded, -1 not wrapped.
 template <class Integer>
-Integer whole(const TensorFile& file, const Value& value) {
-  if (!value.is_number_integer() || (std::is_unsigned_v<Integer> && !value.is_number_unsigned()) ||
-      (value.is_number_unsigned() &&
-       value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<Integer>::max()})) {
+Integer whole(const TensorFile& file, const Json& value) {
+  if (value.holds<std::uint64_t>() && std::in_range<Integer>(value.get<std::uint64_t>())) {
+    return static_cast<Integer>(value.get<std::uint64_t>());
+  }
+  if (!value.holds<std::int64_t>() || !std::in_range<Integer>(value.get<std::int64_t>())) {
     file.reject("header", "a number is not a whole number of the right size");
   }
-  return value.get<Integer>();
+  return static_cast<Integer>(value.get<std::int64_t>());
 }
 
-double real(const TensorFile& file, const Value& value) {
-  if (!value.is_number() || !std::isfinite(value.get<double>())) {
+double real(const TensorFile& file, const Json& value) {
+  if (value.holds<std::uint64_t>()) return static_cast<double>(value.get<std::uint64_t>());
+  if (value.holds<std::int64_t>()) return static_cast<double>(value.get<std::int64_t>());
+  if (!value.holds<double>() || !std::isfinite(value.get<double>())) {
     file.reject("header", "a number is not finite");
   }
   return value.get<double>();
 }
 
-// A number or an object could be iterated over too.
-Value list(const TensorFile& file, Value value) {
-  if (!value.is_array()) file.reject("header", "a list is missing");
-  return value;
+std::span<const Json> list(const TensorFile& file, const Json& value) {
+  if (!value.is_list()) file.reject("header", "a list is missing");
+  return value.values();
 }
 
 StopReason read_status(const TensorFile& file) {
@@ -168,25 +176,30 @@ Precision read_precision(const TensorFile& file, const std::string& text) {
 }
 
 void read_metadata(const TensorFile& file, Model& model) {
-  const auto parse = [&](const char* key) { return Value::parse(file.field(key)); };
-  for (const Value& label : list(file, parse("labels"))) {
+  const auto parse = [&](const char* key) {
+    std::optional<Json> value = Json::parse(file.field(key));
+    if (!value) file.reject("header", "a metadata field is not JSON");
+    return *std::move(value);
+  };
+  const Json labels = parse("labels");
+  for (const Json& label : list(file, labels)) {
     model.labels.push_back(whole<std::int64_t>(file, label));
   }
-  const Value options = parse("options");
+  const Json options = parse("options");
   Origin& o = model.origin;
   o.status = read_status(file);
   o.solver = options.at("solver").get<std::string>();
   o.cost = real(file, options.at("cost"));
   o.gap = real(file, options.at("gap"));
   o.bias_feature = real(file, options.at("bias_feature"));
-  for (const Value& pair : list(file, options.at("class_weights"))) {
+  for (const Json& pair : list(file, options.at("class_weights"))) {
     o.class_weights.push_back({whole<std::int64_t>(file, pair.at(0)), real(file, pair.at(1))});
   }
   o.row_weights = options.at("row_weights").get<bool>();
   o.seed = whole<std::uint64_t>(file, options.at("seed"));
   model.reject = options.at("reject").get<bool>();
 
-  const Value data = parse("data");
+  const Json data = parse("data");
   o.rows = whole<std::uint64_t>(file, data.at("rows"));
   model.features = whole<std::uint64_t>(file, data.at("features"));
   o.nonzeros = whole<std::uint64_t>(file, data.at("nonzeros"));
@@ -194,7 +207,8 @@ void read_metadata(const TensorFile& file, Model& model) {
   o.precision = read_precision(file, data.at("precision").get<std::string>());
   o.fingerprint = data.at("fingerprint").get<std::string>();
 
-  for (const Value& entry : list(file, parse("certificate"))) {
+  const Json certificate = parse("certificate");
+  for (const Json& entry : list(file, certificate)) {
     BinaryProblem p;
     p.label = whole<std::int64_t>(file, entry.at("class"));
     p.certificate.primal = real(file, entry.at("primal"));
@@ -233,11 +247,6 @@ void check_sense(const TensorFile& file, const Model& model) {
       })) {
     file.reject("content", "a bound without rows it could follow from");
   }
-  // A sparse model of a few bytes may claim any number of features; predicting needs all of them.
-  const double bytes = static_cast<double>(model.features) * 8 * static_cast<double>(classes);
-  if (bytes > 0.9 * static_cast<double>(physical_memory())) {
-    fail("memory.model", fmt::format("the weights of this model need {:.1f} GiB", bytes / 0x1p30));
-  }
 }
 
 void read_weights(const TensorFile& file, Model& model) {
@@ -260,6 +269,17 @@ void read_weights(const TensorFile& file, Model& model) {
       (width > 0 && columns[width - 1] >= model.features)) {
     file.reject("content", "columns that do not ascend or lie outside the model");
   }
+  // A file of a few bytes may name a feature of any number: a vector of all of them is made only
+  // where it is not much larger than what the file holds.
+  if (are_sparse(width, model.features)) {
+    model.columns.assign(columns.begin(), columns.end());
+    model.weights.assign(weights.begin(), weights.end());
+    if (width == 0) {  // no columns would mean all of them
+      model.columns = {0};
+      model.weights.assign(problems, 0.0);
+    }
+    return;
+  }
   model.weights.assign(problems * model.features, 0.0);
   for (std::size_t k = 0; k < problems; ++k) {
     for (std::size_t j = 0; j < width; ++j) {
@@ -279,6 +299,8 @@ void read_witness(const TensorFile& file, Model& model) {
     if (__builtin_add_overflow(total, count, &total)) file.reject("content", "counts overflow");
   }
   const auto values = file.get<double>("witness.free", std::array{total});
+  check_finite(file, values, "dual variables");
+  if (model.origin.rows == 0) file.reject("content", "a witness without rows");
   std::size_t next = 0;
   for (std::size_t k = 0; k < problems; ++k) {
     Witness& witness = model.problems[k].witness;
@@ -300,7 +322,7 @@ Model read_native(const TensorFile& file) {
   Model model;
   try {
     read_metadata(file, model);
-  } catch (const nlohmann::json::exception&) {
+  } catch (const std::out_of_range&) {
     file.reject("header", "a metadata field is not what it should be");
   }
   check_sense(file, model);
@@ -344,8 +366,9 @@ Result<Model> load_model(const std::string& path) {
 }
 
 bool looks_like_model(const std::string& path) {
-  const std::string head = first_bytes(path, 16);
-  return begins_like_liblinear(head) || (looks_like_tensor_file(head) && !looks_like_dataset(path));
+  const Result<std::string> head = guard([&] { return first_bytes(path, 16); });
+  return head.ok() && (begins_like_liblinear(*head) ||
+                       (looks_like_tensor_file(*head) && !looks_like_dataset(path)));
 }
 
 }  // namespace hinge

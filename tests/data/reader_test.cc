@@ -208,6 +208,25 @@ TEST(Reader, RowWeights) {
   EXPECT_EQ(bad.error().line, 2U);
 }
 
+// A carriage return belongs to the end of a line; before a number it does not hide that number.
+TEST(Reader, RowWeightsEndWithLfOrCrLf) {
+  const TempFolder folder;
+  write_file(folder / "a.svm", "1 1:1\n-1 1:2\n");
+  const auto read_with = [&](const std::string& weights) {
+    write_file(folder / "w", weights);
+    return read(folder / "a.svm", 1, {.weights_file = folder / "w"});
+  };
+  EXPECT_TRUE(read_with("1\r\n\r\n 2 \r\n").ok());
+  EXPECT_TRUE(read_with("1\n1e-400\n").ok());
+  for (const char* text : {"1\n\r5\n2\n", "1\n2\r\r\n", "1\n\r\r\n2\n", "1\n2\r3\n"}) {
+    const Result<Dataset> data = read_with(text);
+    ASSERT_FALSE(data.ok()) << text;
+    EXPECT_EQ(data.error().id, "data.weight");
+    EXPECT_EQ(data.error().line, 2U);
+    EXPECT_EQ(data.error().offset, 2U);
+  }
+}
+
 TEST(Dataset, WrapRefusesWhatIsNoMatrix) {
   const std::vector<std::uint64_t> offsets = {0, 2, 3};
   const std::vector<double> values = {1, 2, 3};

@@ -1,0 +1,58 @@
+// The option table: lines of "name value". What is accepted is inside the documented range and
+// valid; what is refused changes nothing.
+#include <cmath>
+
+#include "fuzz.h"
+#include "hinge/options.h"
+
+namespace hinge::fuzz {
+namespace {
+
+bool same(const TrainOptions& a, const TrainOptions& b) {
+  return a.cost == b.cost && a.lambda == b.lambda && a.gap == b.gap && a.solver == b.solver &&
+         a.bias == b.bias && a.class_weights.size() == b.class_weights.size() &&
+         a.balanced == b.balanced && a.reject == b.reject && a.witness == b.witness &&
+         a.threads == b.threads && a.time_limit == b.time_limit && a.max_passes == b.max_passes &&
+         a.seed == b.seed && a.instruction_set == b.instruction_set;
+}
+
+// As include/hinge/options.h and docs/cli.md say.
+bool in_range(const TrainOptions& o) {
+  bool good = o.cost > 0 && std::isfinite(o.cost) && o.lambda >= 0 && std::isfinite(o.lambda) &&
+              o.gap > 0 && o.gap <= 1 && o.bias >= 0 && std::isfinite(o.bias * o.bias) &&
+              o.threads >= 0 && o.threads <= 4096 && o.time_limit >= 0 &&
+              o.solver <= Solver::dual && o.instruction_set <= InstructionSet::avx512;
+  for (const ClassWeight& w : o.class_weights)
+    good = good && w.factor > 0 && std::isfinite(w.factor);
+  return good;
+}
+
+}  // namespace
+}  // namespace hinge::fuzz
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace hinge::fuzz;
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  hinge::TrainOptions options;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::size_t blank = std::min(line.find(' '), line.size());
+    const std::string_view name = line.substr(0, blank);
+    const std::string_view value = line.substr(std::min(blank + 1, line.size()));
+    const hinge::TrainOptions before = options;
+    const hinge::Result<void> set = set_option(options, name, value);
+    if (set.ok()) {
+      require(std::ranges::find(hinge::train_option_table(), name, &hinge::OptionInfo::name) !=
+                  hinge::train_option_table().end(),
+              "an option that is not in the table");
+      require(in_range(options), "a value outside its range");
+      const hinge::Result<void> valid = validate(options);
+      require(valid.ok(), valid.ok() ? "" : to_string(valid.error()));
+    } else {
+      require_error(set.error(), {64});
+      require(same(options, before), "a refused value changed something");
+    }
+  }
+  return 0;
+}
