@@ -1058,8 +1058,8 @@ class DamagedData(Refusals):
         made = row.change(file)
         self.write("x", made if isinstance(made, bytes) else file.to_bytes())
         self.refused(80, row.id, "train", "x", "m", place="x", says=row.says)
-        run, memory = self.measured("train", "x", "m", code=80)
         if not SLOW:
+            run, memory = self.measured("train", "x", "m", code=80)
             self.assertLess(memory, 40 * MEGABYTE, run)
 
 
@@ -1433,9 +1433,9 @@ class DamagedModels(Refusals):
         made = row.change(file)
         self.write("x", made if isinstance(made, bytes) else file.to_bytes())
         self.refused(80, row.id, "predict", "d.svm", "x", place="x", says=row.says)
-        _, base = self.measured("predict", "d.svm", "good")
-        run, memory = self.measured("predict", "d.svm", "x", code=80)
         if row.name.startswith("M6") and not SLOW:
+            _, base = self.measured("predict", "d.svm", "good")
+            run, memory = self.measured("predict", "d.svm", "x", code=80)
             self.assertLess(memory, base + MEGABYTE, run)
 
 
@@ -1601,7 +1601,10 @@ class Environment(Scenes):
         nobody = unprivileged(self)
         if os.geteuid() == 0:
             self.addCleanup(self.dir.chmod, 0o700)
-        return {**nobody, "preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))}
+        # Looking for leaks would need a process of its own.
+        sanitizer = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+        return {**nobody, "preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit)),
+                "env": sanitizer}
 
     def test_O8_no_more_threads(self):
         one = self.model_bytes("-n", "1")
