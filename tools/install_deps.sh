@@ -2,16 +2,20 @@
 # Usage: install_deps.sh GROUP...   groups: build test clang fuzz coverage
 # Installs the Debian or Ubuntu packages of these groups that are missing; says nothing if none is.
 # Elsewhere (no dpkg) it leaves the matter to CMake, which names what it does not find.
+# The group test also needs Python modules that no Debian package has; pip installs them, or a test is skipped.
 set -eu
 
 wanted=
+modules=
 for group in "$@"; do
   case $group in
     build) wanted="$wanted g++ cmake ninja-build libbz2-dev libcli11-dev libfast-float-dev
                    libfmt-dev liblzma-dev libxxhash-dev libzstd-dev nlohmann-json3-dev
                    zlib1g-dev" ;;
     # A fixed clang-format, so that formatting means the same everywhere.
-    test) wanted="$wanted clang-format-14 libgtest-dev liblinear-tools pkg-config python3 xz-utils" ;;
+    test) wanted="$wanted clang-format-14 libgtest-dev liblinear-tools pkg-config python3 python3-pip
+                  python3-xxhash xz-utils zstd"
+          modules="numpy safetensors" ;;
     clang) wanted="$wanted clang" ;;
     fuzz) wanted="$wanted clang libclang-rt-dev" ;;
     coverage) wanted="$wanted gcovr" ;;
@@ -19,33 +23,22 @@ for group in "$@"; do
   esac
 done
 
-command -v dpkg-query >/dev/null 2>&1 || exit 0
-
-# shellcheck disable=SC2086  # a list of words
-installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $wanted 2>/dev/null) || true
 missing=
-for package in $wanted; do
-  case "
+if command -v dpkg-query >/dev/null 2>&1; then
+  # shellcheck disable=SC2086  # a list of words
+  installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' $wanted 2>/dev/null) || true
+  for package in $wanted; do
+    case "
 $installed
 " in
-    *"
+      *"
 $package installed
 "*) ;;
-    *) missing="$missing $package" ;;
-  esac
-done
-[ -n "$missing" ] || exit 0
-
-if [ "$(id -u)" -eq 0 ]; then
-  as_root=
-elif command -v sudo >/dev/null 2>&1; then
-  as_root=sudo
-else
-  echo "missing packages; as root run: apt-get update && apt-get install -y$missing" >&2
-  exit 69
+      *) missing="$missing $package" ;;
+    esac
+  done
 fi
 
-echo "installing:$missing"
 apt() {
   # shellcheck disable=SC2086
   output=$($as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" 2>&1) || {
@@ -54,6 +47,30 @@ apt() {
     exit 69
   }
 }
-apt update
-# shellcheck disable=SC2086
-apt install -y --no-install-recommends $missing
+if [ -n "$missing" ]; then
+  if [ "$(id -u)" -eq 0 ]; then
+    as_root=
+  elif command -v sudo >/dev/null 2>&1; then
+    as_root=sudo
+  else
+    echo "missing packages; as root run: apt-get update && apt-get install -y$missing" >&2
+    exit 69
+  fi
+  echo "installing:$missing"
+  apt update
+  # shellcheck disable=SC2086
+  apt install -y --no-install-recommends $missing
+fi
+
+absent=
+for module in $modules; do
+  python3 -c "import $module" >/dev/null 2>&1 || absent="$absent $module"
+done
+if [ -n "$absent" ]; then
+  echo "installing with pip:$absent"
+  pip="python3 -m pip install --quiet --retries 0"
+  # Older pips do not know the option that newer ones ask for.
+  # shellcheck disable=SC2086
+  $pip --break-system-packages $absent >/dev/null 2>&1 || $pip $absent >/dev/null 2>&1 ||
+    echo "pip could not install$absent: the tests that need them are skipped" >&2
+fi

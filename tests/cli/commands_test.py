@@ -1,10 +1,8 @@
 """The commands beside train: predict, evaluate, verify, info, generate, split, help and explain."""
 
-import os
-import signal
 import unittest
 
-from support import DATA, TEXT, THREE, Case, CommandCase, ModelFile, joined, parse_text, to_text
+from support import DATA, TEXT, THREE, Case, CommandCase, ModelFile, parse_text, to_text
 
 EVALUATE_KEYS = set("rows accuracy error precision recall f1 auc average_precision rejected labels confusion".split())
 VERIFY_KEYS = {"primal", "dual", "relative_gap", "stored", "agrees"}
@@ -46,35 +44,9 @@ class PredictTest(CommandCase):
         run = self.hinge("predict", "d.svm", "-", stdin=self.read("m"))
         self.assertEqual(run.out, self.hinge("predict", "d.svm", "m").out)
 
-    def test_no_labels(self):
-        self.write("n.svm", joined(lambda line: line.split(" ", 1)[1]))
-        run = self.hinge("predict", "n.svm", "m", "--no-labels")
-        self.assertEqual(run.out, self.hinge("predict", "d.svm", "m").out)
-        self.assertNotIn("accuracy", run.err)
-
-    def test_unseen_features_are_ignored(self):
-        self.write("e.svm", joined(lambda line: line + " 11:1e6 99:-5"))
-        run = self.hinge("predict", "e.svm", "m", "--scores")
-        self.assertSays(run, r"hinge: warning: .* \[data\.index\.unseen\]")
-        self.assertEqual(run.out, self.hinge("predict", "d.svm", "m", "--scores").out)
-
-    def test_unseen_labels_are_errors(self):
-        self.write("e.svm", TEXT.replace("\n-1 ", "\n7 "))
-        run = self.hinge("predict", "e.svm", "m")
-        self.assertSays(run, r"hinge: warning: \d+ .* 7.* \[data\.label\.unseen\]")
-        self.assertEqual(run.out, self.hinge("predict", "d.svm", "m").out)
-
     def test_rows_of_a_different_shape(self):
         self.write("e.svm", "1\n-1 10:1\n")
         self.assertEqual(self.hinge("predict", "e.svm", "m").out.count(b"\n"), 2)
-
-    def test_closed_reader(self):  # T24: the shell sees 141, and nothing is said
-        read_end, write_end = os.pipe()
-        os.close(read_end)
-        with open(write_end, "wb") as out:
-            run = self.hinge("predict", "d.svm", "m", "-q", stdout=out, code=None)
-        self.assertIn(run.code, (141, -signal.SIGPIPE), run)
-        self.assertEqual(run.err, "")
 
 
 class EvaluateTest(CommandCase):

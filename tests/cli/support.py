@@ -6,6 +6,8 @@ again from the file formats alone.
 """
 
 import array
+import ctypes
+import errno
 import json
 import math
 import os
@@ -20,6 +22,11 @@ import tempfile
 import time
 import types
 import unittest
+
+try:
+    import xxhash
+except ImportError:
+    xxhash = None
 
 if not os.environ.get("HINGE"):
     sys.exit("HINGE is not set: it must be the path of the program to test")
@@ -88,13 +95,16 @@ class Case(unittest.TestCase):
     def files(self):
         return sorted(p.name for p in self.dir.iterdir())
 
-    def hinge(self, *arguments, code=0, stdin=None, env=None, timeout=TIMEOUT, **popen):
-        """Runs the program; `code` is the exit code it must end with, None if any will do."""
+    def hinge(self, *arguments, code=0, stdin=None, env=None, timeout=TIMEOUT, through=(), **popen):
+        """Runs the program; `code` is the exit code it must end with, None if any will do.
+
+        `through` is a command that runs the command it is given.
+        """
         arguments = [a if isinstance(a, bytes) else str(a) for a in arguments]
         popen.setdefault("stdout", subprocess.PIPE)
         source = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
         try:
-            done = subprocess.run([PROGRAM, *arguments], cwd=self.dir, stderr=subprocess.PIPE,
+            done = subprocess.run([*through, PROGRAM, *arguments], cwd=self.dir, stderr=subprocess.PIPE,
                                   env={**ENVIRONMENT, **(env or {})}, timeout=timeout, **source, **popen)
         except subprocess.TimeoutExpired:
             done = None
@@ -104,6 +114,12 @@ class Case(unittest.TestCase):
         if code is not None and run.code != code:
             self.fail(f"expected exit code {code}\n{run}")
         return run
+
+    def measured(self, *arguments, **how):
+        """As hinge(); returns the run and the most memory it had, in bytes."""
+        with tempfile.NamedTemporaryFile("r") as report:
+            run = self.hinge(*arguments, through=(sys.executable, "-S", "-E", "-c", MEASURE, report.name), **how)
+            return run, int(report.read())
 
     def start(self, *arguments, **popen):
         """Starts the program without waiting for it; it is gone when the test ends."""
@@ -157,6 +173,45 @@ class Case(unittest.TestCase):
             self.fail(f"no line of stderr matches {pattern}\n{run}")
 
 
+# A process counts the memory of the one that started it as its own, so that one must be small.
+MEASURE = """
+import os, sys
+process = os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ)
+_, status, used = os.wait4(process, 0)
+with open(sys.argv[1], "w") as report:
+    report.write(str(1024 * used.ru_maxrss))
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+class ErrorCase(Case):
+    """What all messages have in common."""
+
+    explained = set()
+
+    def assertExplained(self, identifier):
+        """`hinge explain` knows every id that occurs."""
+        if identifier not in self.explained:
+            self.explained.add(identifier)
+            self.assertIn(identifier, self.hinge("explain", identifier).text)
+
+    def assertPlain(self, run):
+        """Nothing on stderr can control a terminal."""
+        self.assertRegex(run.err, r"\A[\x20-\x7e\n]*\Z")
+
+    def check_bad_option(self, arguments, identifier, says):
+        """`train d.svm m` with these arguments ends at once with a usage error."""
+        self.write("d.svm", GOOD)
+        run = self.hinge("train", "d.svm", "m", *arguments, code=64)
+        self.assertEqual(len(run.lines), 2, run)
+        self.assertRegex(run.lines[0], rf"^hinge train: error: .*{re.escape(says)}.* \[{re.escape(identifier)}\]$")
+        self.assertEqual(run.lines[1], "try: hinge train --help")
+        self.assertPlain(run)
+        self.assertEqual(run.out, b"")
+        self.assertEqual(self.files(), ["d.svm"])
+        self.assertExplained(identifier)
+
+
 def table(rows, name=lambda row: row[0]):
     """Class decorator: one test method, calling self.check(row), for every row of a table."""
 
@@ -202,7 +257,26 @@ def unprivileged(test):
     return nobody
 
 
+def mapping_fails():
+    """For preexec_fn: mapping a file for reading only fails from now on, as on some file systems."""
+    # A filter of system calls, see seccomp(2): load a field, compare, return a verdict.
+    load, equal, verdict = 0x20, 0x15, 0x06
+    number, protection, flags = 0, 16 + 2 * 8, 16 + 3 * 8
+    allow, fail = 0x7FFF0000, 0x00050000 | errno.ENODEV
+    code = [(load, 0, 0, number), (equal, 0, 5, 9),  # mmap
+            (load, 0, 0, protection), (equal, 0, 3, 1),  # PROT_READ
+            (load, 0, 0, flags), (equal, 0, 1, 2),  # MAP_PRIVATE
+            (verdict, 0, 0, fail), (verdict, 0, 0, allow)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *line) for line in code))
+    program = struct.pack("<HxxxxxxQ", 8, ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, program, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "system calls cannot be filtered here")
+
+
 # ---- Small data.
+
+GOOD = b"1 1:1 2:0.5\n-1 1:-1 2:2\n"
 
 
 def make_rows(rows, features, seed=1, classes=(-1, 1), noise=0.1):
@@ -273,24 +347,22 @@ class CommandCase(Case):
         return found
 
 
-# ---- Models: an independent reader of the safetensors container.
+# ---- Files of hinge: an independent reader and writer of the safetensors container.
 
 ARRAY_TYPES = {"U8": "B", "U32": "I", "U64": "Q", "I64": "q", "F32": "f", "F64": "d"}
 
 
-class ModelFile:
-    """Metadata and arrays of a model file."""
+class Container:
+    """Metadata and arrays of a model or a binary data set. What was changed can be put together again."""
 
     def __init__(self, path_or_bytes):
         data = path_or_bytes if isinstance(path_or_bytes, bytes) else pathlib.Path(path_or_bytes).read_bytes()
         (length,) = struct.unpack_from("<Q", data)
         header = json.loads(data[8 : 8 + length])
         self.metadata = header.pop("__metadata__")
-        self.labels = json.loads(self.metadata["labels"])
-        self.options = json.loads(self.metadata["options"])
-        self.data = json.loads(self.metadata["data"])
-        self.certificate = json.loads(self.metadata["certificate"])
         self.arrays = {}
+        self.types = {}
+        self.shapes = {}  # where they are not just the length
         self.place = {}  # name: offset in the file, bytes
         end = 0
         for name, entry in header.items():
@@ -298,9 +370,46 @@ class ModelFile:
             values = array.array(ARRAY_TYPES[entry["dtype"]])
             values.frombytes(data[8 + length + begin : 8 + length + end])
             self.arrays[name] = values
+            self.types[name] = entry["dtype"]
+            if len(entry["shape"]) != 1:
+                self.shapes[name] = entry["shape"]
             self.place[name] = (8 + length + begin, end - begin)
             assert len(values) == math.prod(entry["shape"]), name
         assert len(data) == 8 + length + end
+
+    def to_bytes(self, edit=lambda header: None):
+        """The file, with checksums that are right; edit() may change the header before they are made."""
+        if xxhash is None:
+            raise unittest.SkipTest("checksums need the Python module xxhash (package python3-xxhash)")
+        digits = lambda data: f"{xxhash.xxh3_64_intdigest(data):016x}"
+        metadata = {k: v for k, v in self.metadata.items() if not k.startswith("checksum.")}
+        header, body = {"__metadata__": metadata}, b""
+        for name, values in self.arrays.items():
+            data = values.tobytes()
+            metadata["checksum." + name] = digits(data)
+            header[name] = {"dtype": self.types[name], "shape": self.shapes.get(name, [len(values)]),
+                            "data_offsets": [len(body), len(body) + len(data)]}
+            body += data
+        metadata["checksum.header"] = "0" * 16
+        edit(header)
+        text = json.dumps(header, separators=(",", ":")).encode()
+        text += b" " * (-len(text) % 8)
+        while len(text) % 256 in b"08":
+            text += b" " * 8
+        before, key, after = text.partition(b'"checksum.header":"')
+        text = before + key + digits(text).encode() + after[16:] if key else text
+        return struct.pack("<Q", len(text)) + text + body
+
+
+class ModelFile(Container):
+    """A model file and what its metadata says."""
+
+    def __init__(self, path_or_bytes):
+        super().__init__(path_or_bytes)
+        self.labels = json.loads(self.metadata["labels"])
+        self.options = json.loads(self.metadata["options"])
+        self.data = json.loads(self.metadata["data"])
+        self.certificate = json.loads(self.metadata["certificate"])
 
     @property
     def problems(self):

@@ -161,6 +161,10 @@ TEST(Reader, LongLinesAreLimited) {
   const Result<Dataset> data = read(folder / "long", 2, {.max_line_bytes = 1 << 19});
   ASSERT_FALSE(data.ok());
   EXPECT_EQ(data.error().id, "limit.line-bytes");
+  // Every line counts, and one of exactly the limit is allowed.
+  write_file(folder / "short", "1 1:1\n-1 1:2 2:3\n1 1:1\n");
+  EXPECT_TRUE(read(folder / "short", 2, {.max_line_bytes = 10}).ok());
+  EXPECT_FALSE(read(folder / "short", 2, {.max_line_bytes = 9}).ok());
 }
 
 TEST(Reader, StopsWhenAsked) {
