@@ -73,6 +73,20 @@ int Predict::run() {
   return 0;
 }
 
+// Rows ascend by column, so what a model does not know is the tail of a row.
+std::uint64_t values_beyond(const Dataset& data, std::uint64_t features) {
+  if (data.features() <= features) return 0;
+  return data.visit([&](const auto& m) {
+    std::uint64_t count = 0;
+    for (std::uint64_t i = 0; i < m.rows; ++i) {
+      std::uint64_t end = m.offsets[i + 1];
+      while (end > m.offsets[i] && m.columns[end - 1] >= features) --end;
+      count += m.offsets[i + 1] - end;
+    }
+    return count;
+  });
+}
+
 }  // namespace
 
 Result<Dataset> load_for(const Model& model, DataArguments& data, bool labels, int threads,
@@ -90,10 +104,10 @@ Result<Dataset> load_for(const Model& model, DataArguments& data, bool labels, i
   const auto warn = [&](const char* id, std::string message) {
     warnings.push_back(make_warning(id, std::move(message)));
   };
-  if (rows->features() > model.features) {
+  if (const std::uint64_t ignored = values_beyond(*rows, model.features); ignored > 0) {
     warn("data.index.unseen",
-         fmt::format("the data has features up to {}, the model knows {}; the rest is ignored",
-                     rows->features(), model.features));
+         fmt::format("{} values were ignored: the data has features up to {}, the model up to {}",
+                     ignored, rows->features(), model.features));
   }
   std::string unseen;
   std::uint64_t count = 0;

@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 MOST = 2000  # bytes of a seed: small ones are tried more often
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parent / "tests" / "cli"))
-import errors_test as tables  # noqa: E402  (needs the path; and HINGE, as we do)
+import catalogue_test as tables  # noqa: E402  (needs the path; and HINGE, as we do)
 
 
 def add(target, content):

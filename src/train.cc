@@ -77,7 +77,7 @@ void check_data(const Dataset& data, const TrainOptions& options, std::vector<Er
 
 // A pass over the bare values: cheap, since nothing is looked up.
 void check_scale(const Dataset& data, Pool& pool, std::vector<Error>& warnings) {
-  constexpr double kSpan = 1e15;
+  constexpr double kSpan = 15;  // decades
   data.visit([&]<class Value>(const CsrView<Value>& m) {
     const std::span<const Value> values(m.values, m.nonzeros());
     constexpr std::size_t kBlock = std::size_t{1} << 18;
@@ -100,11 +100,13 @@ void check_scale(const Dataset& data, Pool& pool, std::vector<Error>& warnings) 
       all.low = std::min(all.low, range.low);
       all.high = std::max(all.high, range.high);
     }
-    const double ratio = static_cast<double>(all.high) / static_cast<double>(all.low);
-    if (ratio > kSpan) {
-      warnings.push_back(make_warning("solver.ill-scaled",
-                                      fmt::format("values from {:.3g} to {:.3g}, a ratio of {:.1g}",
-                                                  all.low, all.high, ratio)));
+    // In decades: the ratio itself may overflow.
+    const double decades =
+        std::log10(static_cast<double>(all.high)) - std::log10(static_cast<double>(all.low));
+    if (decades > kSpan) {
+      warnings.push_back(make_warning(
+          "solver.ill-scaled", fmt::format("values from {:.3g} to {:.3g}, a ratio of 1e{:.0f}",
+                                           all.low, all.high, decades)));
     }
   });
 }

@@ -1,7 +1,6 @@
 // The cache: text once read is kept as a binary data set beside it. It remembers which text and
 // which options it was made of; anything else than the same makes it stale.
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -63,8 +62,11 @@ Dataset read_cached(const std::vector<std::string>& paths, const ReadOptions& op
   }
   const std::string path = paths.front() + std::string(kCacheSuffix);
   const std::string source = describe(paths), how = describe(options);
-  if (access(path.c_str(), F_OK) == 0) {
-    TensorFile file = TensorFile::map(path, "cache");
+  // Not looked for first: another process may take it away in between.
+  Result<TensorFile> cached = guard([&] { return TensorFile::map(path, "cache"); });
+  if (!cached.ok() && cached.error().id != "io.open") throw Failure{cached.error()};
+  if (cached.ok()) {
+    TensorFile& file = *cached;
     if (!file.has_field("source")) {
       file.reject("magic", "this was not made by --cache, so it is not overwritten either");
     }

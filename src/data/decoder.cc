@@ -45,7 +45,8 @@ class Gzip final : public Decoder {
     const int result = inflate(&stream_, Z_NO_FLUSH);
     if (result == Z_MEM_ERROR) throw std::bad_alloc();
     if (result == Z_DATA_ERROR || result == Z_NEED_DICT || result == Z_STREAM_ERROR) {
-      throw Damage{explain(between), have_in - stream_.avail_in};
+      const std::string_view what = explain(between);
+      throw Damage{what, what == kGarbage ? 0 : have_in - stream_.avail_in};
     }
     complete_ = result == Z_STREAM_END;
     const Step step = {have_in - stream_.avail_in, have_out - stream_.avail_out, complete_};
@@ -92,8 +93,8 @@ class Bzip2 final : public Decoder {
     const int result = BZ2_bzDecompress(&stream_);
     if (result == BZ_MEM_ERROR) throw std::bad_alloc();
     if (result != BZ_OK && result != BZ_STREAM_END) {  // also when a checksum differs
-      throw Damage{result == BZ_DATA_ERROR_MAGIC && again_ ? kGarbage : kDamaged,
-                   have_in - stream_.avail_in};
+      if (result == BZ_DATA_ERROR_MAGIC && again_) throw Damage{kGarbage, 0};
+      throw Damage{kDamaged, have_in - stream_.avail_in};
     }
     complete_ = result == BZ_STREAM_END;
     return {have_in - stream_.avail_in, have_out - stream_.avail_out, complete_};

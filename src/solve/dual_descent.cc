@@ -1,5 +1,7 @@
 // Map: DualDescent::run is the loop; epoch() descends, refresh() measures exactly, choose_rows()
 // picks what the next epochs visit. g_i = y_i <w,x_i> - 1 is the gradient of the (minimised) dual.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -115,7 +117,9 @@ class DualDescent {
     for (const double x : w_) norm += x * x;
     const double primal = norm / 2 + sum.loss;
     if (!std::isfinite(primal)) {
-      fail("solver.nonfinite", "the objective is not finite", "scale the data, or lower --cost");
+      fail("solver.nonfinite",
+           fmt::format("the objective is not finite after {:.0f} passes over the data", passes()),
+           "scale the data, or lower --cost");
     }
     if (primal < primal_) {
       primal_ = primal;

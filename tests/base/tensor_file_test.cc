@@ -259,7 +259,7 @@ TEST_F(TensorFile, HostileNamesAndFields) {
   EXPECT_EQ(verdict_with(R"("shape":[2],)", ""), "model.header");
   EXPECT_EQ(verdict_with(R"(,"data_offsets":[0,16])", ""), "model.header");
   EXPECT_EQ(verdict_with(R"("dtype":"F64")", R"("dtype":"F64","extra":[1])"), "model.header");
-  EXPECT_EQ(verdict_with(R"({"__metadata__":)" + metadata_text() + ",", "{"), "model.checksum");
+  EXPECT_EQ(verdict_with(R"({"__metadata__":)" + metadata_text() + ",", "{"), "model.magic");
   EXPECT_EQ(verdict_with(R"("__metadata__")", R"("metadata")"), "model.header");
   EXPECT_EQ(verdict_with(R"(,"a":)", R"(,"__metadata__":{},"a":)"), "model.header");
 }
@@ -393,7 +393,7 @@ TEST_F(TensorFile, HostileChecksums) {
   EXPECT_EQ(verdict_with(sum_a, sum_a + " "), "model.checksum");
   EXPECT_EQ(verdict_with(sum_a, ""), "model.checksum");
   EXPECT_EQ(verdict_with("\"checksum.a\"", "\"checksum.c\""), "model.header");
-  EXPECT_EQ(verdict_with("\"checksum.header\"", "\"checksum.headr\""), "model.checksum");
+  EXPECT_EQ(verdict_with("\"checksum.header\"", "\"checksum.headr\""), "model.magic");
   EXPECT_EQ(verdict_with("\"checksum.header\"", "\"checksum\\u002eheader\""), "model.checksum");
   // The same key in two spellings: which of the two is meant?
   EXPECT_EQ(verdict_with("\"note\":\"x\"", "\"note\":\"x\",\"checksum\\u002eheader\":\"0\""),
