@@ -76,7 +76,7 @@ Dataset read_cached(const std::vector<std::string>& paths, const ReadOptions& op
     }
     warnings.push_back(make_warning(
         "cache.stale",
-        fmt::format("the {} changed since {} was made; rebuilt", changed, escape(path))));
+        fmt::format("the {} changed since {} was made; it is not used", changed, escape(path))));
   }
   std::vector<Error> found;
   Dataset data = read_text(paths, options, found);
