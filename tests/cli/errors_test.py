@@ -472,6 +472,16 @@ class UnreadableTest(ErrorCase):
         self.write("d.svm", GOOD).chmod(0)
         self.refused(77, "io.permission", "train", "d.svm", "m", says="d.svm: Permission denied", **nobody)
 
+    def test_T5_a_folder_of_a_pattern(self):
+        """The folders that can be listed are not the whole data set."""
+        nobody = unprivileged(self)
+        for name in ("open", "shut"):
+            (self.dir / name).mkdir()
+            self.write(f"{name}/part", GOOD)
+        (self.dir / "shut").chmod(0)
+        self.addCleanup((self.dir / "shut").chmod, 0o700)
+        self.refused(77, "io.permission", "train", "*/par*", "m", says="cannot list .*: Permission denied", **nobody)
+
     def test_T24_closed_standard_input(self):
         self.refused(74, "io.read", "train", "-", "m", preexec_fn=lambda: os.close(0))
 
