@@ -509,8 +509,9 @@ class MemoryTest(FaultCase):  # R11, R12
         new = {output.name: self.read(output.name) for output in operation.outputs}
         # Thousands set up the command line, for all commands alike; the work begins where a run without its input
         # ends: first reading, which is tried densely, and at last writing.
-        _, begin = self.counted(*("none" if a == "d.svm" or a in operation.files else a for a in operation.arguments))
-        self.prepare(operation)
+        command, _, *rest = operation.arguments
+        missing, begin = self.counted(command, "none", *rest)
+        self.assertEqual(missing.code, 66, missing)
         begin = min(begin, count) - 40
         first, step = (300, 1 + count // 60) if operation.name == "train" else (20, 1 + begin // 10)
         read = min(begin + (40 if operation in MEMORY[:9] else 140), count)
