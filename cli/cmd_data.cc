@@ -75,6 +75,8 @@ int Info::model() {
 
 int Info::dataset() {
   const auto start = std::chrono::steady_clock::now();
+  // Looked at first: what cannot be read is told by loading it.
+  const bool binary = looks_like_dataset(data.source);
   const Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return reporter.fail(rows.error());
   const double seconds =
@@ -85,7 +87,7 @@ int Info::dataset() {
     labels.add(std::to_string(rows->classes()[k].label), rows->classes()[k].rows);
   }
   return show({{"kind", "dataset"},
-               {"format", looks_like_dataset(data.source) ? "binary" : "text"},
+               {"format", binary ? "binary" : "text"},
                {"precision", rows->precision() == Precision::f32 ? "f32" : "f64"},
                {"rows", rows->rows()},
                {"features", rows->features()},

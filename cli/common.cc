@@ -21,8 +21,8 @@ void on_signal(int number) {
   g_stop.store(true, std::memory_order_relaxed);
 }
 
-// Another process cut a mapped file short. Nothing can be unwound from here, and no output is open
-// while mapped rows are in use.
+// Another process cut a mapped file short. Nothing can be unwound from here; a temporary file that
+// is open (convert) stays behind, as after a kill.
 void on_bus_error(int) {
   constexpr std::string_view kMessage =
       "hinge: error: a mapped file was cut short while it was used [io.changed]\n"

@@ -44,22 +44,20 @@ struct Descriptor {
 
 }  // namespace
 
-std::string first_bytes(const std::string& path, std::size_t count) {
+std::string_view first_bytes(const std::string& path, std::span<char> into) {
   struct stat status {};
   if (path == "-" || stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
   if (access(path.c_str(), R_OK) != 0) return {};
   const Descriptor file(path);
-  std::string bytes(count, '\0');
   std::size_t have = 0;
-  while (have < count) {
-    const ssize_t found = read(file.fd, bytes.data() + have, count - have);
+  while (have < into.size()) {
+    const ssize_t found = read(file.fd, into.data() + have, into.size() - have);
     if (found < 0 && errno == EINTR) continue;
     if (found < 0) fail_read(path, errno, have);
     if (found == 0) break;
     have += static_cast<std::size_t>(found);
   }
-  bytes.resize(have);
-  return bytes;
+  return {into.data(), have};
 }
 
 FileBytes::~FileBytes() {

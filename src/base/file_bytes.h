@@ -5,14 +5,16 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/buffer.h"
 
 namespace hinge {
 
-// Up to `count` bytes a regular file begins with; nothing if it is none or cannot be opened.
-// (Looking into a pipe would take bytes out of it.) Throws Failure (io.read).
-std::string first_bytes(const std::string& path, std::size_t count);
+// The bytes a regular file begins with, as many as fit `into`; nothing if it is none or cannot be
+// opened. (Looking into a pipe would take bytes out of it.) Takes no memory: what a file is must
+// not depend on it. Throws Failure (io.read).
+std::string_view first_bytes(const std::string& path, std::span<char> into);
 
 class FileBytes {
  public:

@@ -62,6 +62,7 @@ Dataset read_cached(const std::vector<std::string>& paths, const ReadOptions& op
   }
   const std::string path = paths.front() + std::string(kCacheSuffix);
   const std::string source = describe(paths), how = describe(options);
+  std::string stale;
   // Not looked for first: another process may take it away in between.
   Result<TensorFile> cached = guard([&] { return TensorFile::map(path, "cache"); });
   if (!cached.ok() && cached.error().id != "io.open") throw Failure{cached.error()};
@@ -79,9 +80,7 @@ Dataset read_cached(const std::vector<std::string>& paths, const ReadOptions& op
     if (options.cache == Cache::strict) {
       file.reject("stale", fmt::format("the {} changed since this cache was made", changed));
     }
-    warnings.push_back(make_warning(
-        "cache.stale",
-        fmt::format("the {} changed since {} was made; rebuilt", changed, escape(path))));
+    stale = fmt::format("the {} changed since {} was made", changed, escape(path));
   }
   std::vector<Error> found;
   Dataset data = read_text(paths, options, found);
@@ -89,6 +88,10 @@ Dataset read_cached(const std::vector<std::string>& paths, const ReadOptions& op
     if (describe(paths) != source) return;  // changed meanwhile: not worth keeping
     write_dataset(data, path, {{"source", source}, {"options", how}, {"warnings", pack(found)}});
   });
+  if (!stale.empty()) {
+    stale += written.ok() ? "; rebuilt" : "; not used";
+    warnings.push_back(make_warning("cache.stale", std::move(stale)));
+  }
   warnings.insert(warnings.end(), found.begin(), found.end());
   if (!written.ok()) {
     warnings.push_back(

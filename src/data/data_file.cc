@@ -180,11 +180,13 @@ Dataset map_arrays(std::shared_ptr<Owner> owner, const ReadOptions& options) {
 }  // namespace
 
 bool is_data_file(const std::string& path) {
-  return looks_like_tensor_file(first_bytes(path, 9));
+  char head[9];
+  return looks_like_tensor_file(first_bytes(path, head));
 }
 
 bool looks_like_dataset(const std::string& path) {
-  const Result<std::string> head = guard([&] { return first_bytes(path, 4096); });
+  char bytes[4096];
+  const Result<std::string_view> head = guard([&] { return first_bytes(path, bytes); });
   return head.ok() && looks_like_tensor_file(*head) && head->find(kFormat) != std::string::npos;
 }
 

@@ -59,8 +59,11 @@ std::vector<std::string> expand_source(const std::string& source) {
     glob_t found{};
     ~Glob() { globfree(&found); }
   } pattern;
-  const int result = glob(source.c_str(), 0, nullptr, &pattern.found);
-  if (result == GLOB_NOSPACE) throw std::bad_alloc();
+  // A folder that is there but cannot be listed must not be taken for one without matches: the rest
+  // would be a smaller data set.
+  const auto hidden = [](const char*, int reason) { return reason == ENOENT ? 0 : 1; };
+  const int result = glob(source.c_str(), 0, hidden, &pattern.found);
+  if (result == GLOB_NOSPACE || (result == GLOB_ABORTED && errno == ENOMEM)) throw std::bad_alloc();
   if (result == GLOB_ABORTED) fail_errno("io.read", source, "list", errno);
   std::vector<std::string> files;
   if (result == 0) {

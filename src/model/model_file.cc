@@ -366,7 +366,8 @@ Result<Model> load_model(const std::string& path) {
 }
 
 bool looks_like_model(const std::string& path) {
-  const Result<std::string> head = guard([&] { return first_bytes(path, 16); });
+  char bytes[16];
+  const Result<std::string_view> head = guard([&] { return first_bytes(path, bytes); });
   return head.ok() && (begins_like_liblinear(*head) ||
                        (looks_like_tensor_file(*head) && !looks_like_dataset(path)));
 }

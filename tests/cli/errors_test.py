@@ -4,7 +4,7 @@ import json
 import re
 import unittest
 
-from support import GOOD, ErrorCase, table
+from support import GOOD, ErrorCase, table, unprivileged
 
 FIELDS = {"severity", "id", "file", "line", "column", "offset", "message", "help"}
 
@@ -91,6 +91,16 @@ class InputTest(ErrorCase):
         self.assertRegex(run.lines[0], rf"^[^ ]+: error: .*{says}.* \[{re.escape(identifier)}\]$")
         self.assertExplained(identifier)
         return run
+
+    def test_a_folder_of_a_pattern(self):
+        """The folders that can be listed are not the whole data set."""
+        nobody = unprivileged(self)
+        for name in ("open", "shut"):
+            (self.dir / name).mkdir()
+            self.write(f"{name}/part", GOOD)
+        (self.dir / "shut").chmod(0)
+        self.addCleanup((self.dir / "shut").chmod, 0o700)
+        self.refused(77, "io.permission", "train", "*/par*", "m", says="cannot list .*: Permission denied", **nobody)
 
     def test_other_commands(self):
         self.write("d.svm", GOOD)

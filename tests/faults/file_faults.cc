@@ -72,7 +72,8 @@ int error_number(const char* name) {
   };
   static constexpr Known kKnown[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO},       {"EDQUOT", EDQUOT},
                                      {"EFBIG", EFBIG},   {"EINTR", EINTR},   {"ENOMEM", ENOMEM},
-                                     {"EMFILE", EMFILE}, {"EACCES", EACCES}, {"EROFS", EROFS}};
+                                     {"EMFILE", EMFILE}, {"EACCES", EACCES}, {"EROFS", EROFS},
+                                     {"ENODEV", ENODEV}};
   for (const Known& known : kKnown) {
     if (strcmp(name, known.name) == 0) return known.number;
   }
