@@ -90,9 +90,16 @@ struct DataArguments {
   std::string cache;  // as written; read.cache is what it means
 
   void add_to(CLI::App& command, bool precision);
+  void add_reading_to(CLI::App& command);  // those of add_to() that say nothing of numbers
+  // Every file that is read, for check_outputs().
+  std::vector<std::string> inputs() const;
+  bool precision_given = false;
   Result<Dataset> load(const Reporter& reporter);
   void watch(ProgressLine& line);  // reading is shown on `line` and stopped by signals
 };
+
+// What DATA may be, for --help.
+extern const char* const kDataHelp;
 
 // Reads DATA the way a model wants it: numbered like its features, values as double. Warns of
 // features and labels the model does not know.

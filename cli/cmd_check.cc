@@ -54,17 +54,23 @@ int Check::run() {
   Result<OutputFile> out = OutputFile::create("-");
   if (!out.ok()) return reporter.fail(out.error());
   Result<void> written;
+  std::uint64_t bad_rows = 0;
   const auto print = [&](const std::string& text) {
     if (written.ok()) written = out->write(text);
   };
   const Result<CheckReport> report = [&] {
     ProgressLine progress(!reporter.quiet);
     data.watch(progress);
-    return check_dataset(data.source, data.read, [&](const Error& error) { print(line(error)); });
+    return check_dataset(data.source, data.read, [&](const Error& error) {
+      ++bad_rows;
+      print(line(error));
+    });
   }();
   if (report.ok()) {
     for (const Error& finding : report->findings) print(line(finding));
     print(summary(*report));
+  } else if (bad_rows > 0 && !json) {
+    print(fmt::format("{} bad rows\n", bad_rows));
   }
   if (written.ok()) written = out->commit();
   if (!written.ok()) return reporter.fail(written.error());
@@ -79,11 +85,7 @@ void add_check(CLI::App& app, Action& action) {
   auto check = std::make_shared<Check>();
   CLI::App* command =
       app.add_subcommand("check", "List every bad row of a data set, and what may spoil a model.");
-  command
-      ->add_option(
-          "DATA", check->data.source,
-          "libsvm text, compressed or not, or a binary data set: a file, a 'pattern*', or -")
-      ->required();
+  command->add_option("DATA", check->data.source, kDataHelp)->required();
   add_threads(*command, check->data.read.threads);
   check->data.add_to(*command, true);
   command->add_flag("--json", check->json, "one JSON object a finding, and one for the whole");

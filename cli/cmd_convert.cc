@@ -21,6 +21,10 @@ struct Convert {
 };
 
 int Convert::convert_model() {
+  if (!data.read.weights_file.empty() || data.precision_given) {
+    usage(
+        fmt::format("{} is a model: --weights and --precision are for data", escape(data.source)));
+  }
   if (to == "binary" || to == "text") {
     usage_value(fmt::format("--to: {} is a model: expected native or liblinear, got {}",
                             escape(data.source), to));
@@ -36,9 +40,20 @@ int Convert::convert_data() {
     usage_value(
         fmt::format("--to: {} is data: expected binary or text, got {}", escape(data.source), to));
   }
+  for (const char* suffix : {".gz", ".bz2", ".xz", ".zst"}) {
+    if (!output.ends_with(suffix)) continue;
+    usage(fmt::format("convert writes plain files: give OUT without {} and compress it then",
+                      suffix));
+  }
   const bool binary = to.empty() ? output.ends_with(".hinge") : to == "binary";
+  // Text keeps what it says; what is to be mapped is what training would read.
+  if (!binary && !data.precision_given) data.read.precision = Precision::f64;
   const Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return reporter.fail(rows.error(), "nothing written");
+  if (to.empty() && output.ends_with(".liblinear")) {
+    usage(
+        fmt::format("{} is data: only a model can become {}", escape(data.source), escape(output)));
+  }
   const Result<void> saved = save_dataset(*rows, output,
                                           {.format = binary ? DataFormat::binary : DataFormat::text,
                                            .threads = data.read.threads,
@@ -50,7 +65,7 @@ int Convert::convert_data() {
 }
 
 int Convert::run() {
-  const Result<void> checked = check_outputs({output}, {data.source, data.read.weights_file});
+  const Result<void> checked = check_outputs({output}, data.inputs());
   if (!checked.ok()) return reporter.fail(checked.error(), "nothing written");
   return looks_like_model(data.source) ? convert_model() : convert_data();
 }

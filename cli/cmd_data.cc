@@ -132,7 +132,10 @@ int list_errors() {
 void add_info(CLI::App& app, Action& action) {
   auto info = std::make_shared<Info>();
   CLI::App* command = app.add_subcommand("info", "Say what a data set or a model is.");
-  command->add_option("FILE", info->data.source, "libsvm text, or a model")->required();
+  command
+      ->add_option("FILE", info->data.source,
+                   "a data set (text, compressed or not, or binary) or a model")
+      ->required();
   add_threads(*command, info->data.read.threads);
   info->data.add_to(*command, true);
   command->add_flag("--json", info->json, "print one JSON object on stdout");

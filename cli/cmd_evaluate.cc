@@ -83,7 +83,7 @@ void add_evaluate(CLI::App& app, Action& action) {
   auto evaluate = std::make_shared<Evaluate>();
   CLI::App* command = app.add_subcommand(
       "evaluate", "Accuracy, precision, recall, F1, ROC AUC, average precision and confusion.");
-  command->add_option("DATA", evaluate->data.source, "libsvm text with labels")->required();
+  command->add_option("DATA", evaluate->data.source, kDataHelp)->required();
   command->add_option("MODEL", evaluate->model_path, "as written by train, or by LIBLINEAR")
       ->required();
   add_threads(*command, evaluate->threads);

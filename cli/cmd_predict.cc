@@ -45,7 +45,9 @@ std::string Predict::format(const Model& model, const Predictions& predictions) 
 }
 
 int Predict::run() {
-  const Result<void> checked = check_outputs({output}, {data.source, model_path});
+  std::vector<std::string> inputs = data.inputs();
+  inputs.push_back(model_path);
+  const Result<void> checked = check_outputs({output}, inputs);
   if (!checked.ok()) return reporter.fail(checked.error(), "nothing predicted");
   Result<Model> model = load_model(model_path);
   if (!model.ok()) return reporter.fail(model.error(), "nothing predicted");
@@ -127,8 +129,7 @@ Result<Dataset> load_for(const Model& model, DataArguments& data, bool labels, i
 void add_predict(CLI::App& app, Action& action) {
   auto predict = std::make_shared<Predict>();
   CLI::App* command = app.add_subcommand("predict", "Print one label a row.");
-  command->add_option("DATA", predict->data.source, "libsvm text: a file, a 'pattern*', or -")
-      ->required();
+  command->add_option("DATA", predict->data.source, kDataHelp)->required();
   command->add_option("MODEL", predict->model_path, "as written by train, or by LIBLINEAR")
       ->required();
   command->add_option("OUT", predict->output, "where to write; default: standard output");

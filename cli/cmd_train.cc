@@ -154,8 +154,7 @@ int Train::run() {
   if (json && (model_path == "-" || trace_path == "-")) {
     usage("--json needs standard output for itself: give MODEL and --trace other names");
   }
-  const Result<void> checked =
-      check_outputs({model_path, trace_path}, {data.source, data.read.weights_file});
+  const Result<void> checked = check_outputs({model_path, trace_path}, data.inputs());
   if (!checked.ok()) return reporter.fail(checked.error(), outcome);
   data.read.threads = options.threads;
   data.read.memory = options.memory;
@@ -254,8 +253,7 @@ void add_train(CLI::App& app, Action& action) {
   auto train = std::make_shared<Train>();
   CLI::App* command =
       app.add_subcommand("train", "Learn a linear SVM and prove how close it is to the optimum.");
-  command->add_option("DATA", train->data.source, "libsvm text: a file, a 'pattern*', or -")
-      ->required();
+  command->add_option("DATA", train->data.source, kDataHelp)->required();
   command->add_option("MODEL", train->model_path, "where to write; default: DATA's name + .model");
   command
       ->add_option("--model-format", train->format,

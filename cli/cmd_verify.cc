@@ -90,8 +90,7 @@ void add_verify(CLI::App& app, Action& action) {
                                    : "expected a number in (0, 1], got \"" + escape(text) + "\"";
       });
   add_threads(*command, verify->options.threads);
-  command->add_flag("--strict", verify->data.read.strict,
-                    "refuse rows whose indices do not ascend");
+  verify->data.add_reading_to(*command);
   command->add_flag("--json", verify->json, "print one JSON object on stdout");
   verify->reporter.add_to(*command);
   command->footer(

@@ -160,18 +160,10 @@ void Reporter::log(const std::string& line) const {
   if (!quiet) to_stderr(line);
 }
 
-void DataArguments::add_to(CLI::App& command, bool precision) {
-  command
-      .add_option_function<std::string>(
-          "--index-base",
-          [this](const std::string& text) {
-            read.index_base = text == "0"   ? IndexBase::zero
-                              : text == "1" ? IndexBase::one
-                                            : IndexBase::automatic;
-          },
-          "number of the first feature; auto: an index 0 anywhere means 0 (default auto)")
-      ->type_name("auto|0|1")
-      ->check(CLI::IsMember({"auto", "0", "1"}));
+const char* const kDataHelp =
+    "libsvm text, plain or compressed: a file, a 'pattern*', or -; or a binary data set";
+
+void DataArguments::add_reading_to(CLI::App& command) {
   command.add_flag("--strict", read.strict, "refuse rows whose indices do not ascend");
   command
       .add_flag(
@@ -185,18 +177,42 @@ void DataArguments::add_to(CLI::App& command, bool precision) {
         }
         read.cache = text == "on" ? Cache::on : Cache::strict;
       });
-  add_size(command, "max-bytes", read.max_bytes, "refuse data longer than this, decompressed");
+  add_size(command, "max-bytes", read.max_bytes, "refuse more text than this, decompressed");
   add_size(command, "max-line-bytes", read.max_line_bytes, "refuse longer lines (default 1G)");
+}
+
+void DataArguments::add_to(CLI::App& command, bool precision) {
+  command
+      .add_option_function<std::string>(
+          "--index-base",
+          [this](const std::string& text) {
+            read.index_base = text == "0"   ? IndexBase::zero
+                              : text == "1" ? IndexBase::one
+                                            : IndexBase::automatic;
+          },
+          "number of the first feature; auto: an index 0 anywhere means 0 (default auto)")
+      ->type_name("auto|0|1")
+      ->check(CLI::IsMember({"auto", "0", "1"}));
+  add_reading_to(command);
   if (!precision) return;
   command
       .add_option_function<std::string>(
           "--precision",
           [this](const std::string& text) {
             read.precision = text == "f64" ? Precision::f64 : Precision::f32;
+            precision_given = true;
           },
-          "how values are kept in memory; sums are always double (default f32)")
+          "how values are kept; sums are always double (default f32); a binary data set keeps its "
+          "own")
       ->type_name("f32|f64")
       ->check(CLI::IsMember({"f32", "f64"}));
+}
+
+std::vector<std::string> DataArguments::inputs() const {
+  std::vector<std::string> all = {source, read.weights_file};
+  const Result<std::vector<std::string>> files = source_files(source);
+  if (read.cache != Cache::off && files.ok()) all.push_back(cache_path(files->front()));
+  return all;
 }
 
 void DataArguments::watch(ProgressLine& line) {

@@ -11,6 +11,10 @@ class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_option(const CLI::Option* option, bool is_positional) const override {
     std::string name = option->get_name(is_positional, true);
+    // A flag with a default value shows it in braces.
+    if (const std::size_t brace = name.find('{'); brace != std::string::npos) {
+      name.erase(brace, name.find('}') - brace + 1);
+    }
     for (std::size_t comma = name.find(','); comma != std::string::npos;
          comma = name.find(',', comma + 2)) {
       name.insert(comma + 1, " ");

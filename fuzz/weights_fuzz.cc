@@ -16,6 +16,7 @@ std::optional<std::vector<double>> read_naive(std::string_view text) {
   while (!text.empty()) {
     std::string line(text.substr(0, text.find('\n')));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (line.size() > 1000) return {};
     if (line.ends_with('\r')) line.pop_back();
     line.erase(0, line.find_first_not_of(" \t"));
     line.erase(line.find_last_not_of(" \t") + 1);

@@ -43,21 +43,15 @@ void check_data(const Dataset& data, const TrainOptions& options, std::vector<Er
          "are these labels, or numbers to be predicted?");
   }
   const std::uint64_t planes = classes == 2 ? 1 : classes;
-  const std::uint64_t columns = are_sparse(data.nonzeros(), data.features())
-                                    ? data.nonzeros()  // at most
-                                    : data.features();
-  const double bytes = static_cast<double>(columns) * 8 * (static_cast<double>(planes) + 2);
-  if (bytes > 0.9 * static_cast<double>(physical_memory())) {
+  const TrainingMemory need = training_memory(data, planes);
+  if (need.weights > 0.9 * static_cast<double>(physical_memory())) {
     fail("memory.model", fmt::format("{} features and {} classes need {:.1f} GiB of weights",
-                                     data.features(), classes, bytes / 0x1p30));
+                                     data.features(), classes, need.weights / 0x1p30));
   }
-  const double rows =
-      static_cast<double>(data.rows()) * 48 +
-      static_cast<double>(data.nonzeros()) * (data.precision() == Precision::f32 ? 8 : 12);
-  if (options.memory > 0 && rows + bytes > static_cast<double>(options.memory)) {
+  if (options.memory > 0 && need.all() > static_cast<double>(options.memory)) {
     fail("memory.limit",
          fmt::format("training needs about {:.3g} MiB, --memory allows {:.3g} MiB",
-                     (rows + bytes) / 0x1p20, static_cast<double>(options.memory) / 0x1p20));
+                     need.all() / 0x1p20, static_cast<double>(options.memory) / 0x1p20));
   }
   if (data.nonzeros() == 0) {
     warnings.push_back(make_warning("data.all-zero", "no row has a feature that is not zero"));
@@ -205,8 +199,9 @@ class Trainer {
     for (std::size_t k = 0; k < model.problems.size(); ++k)
       model.problems[k].label = model.labels[k];
     model.features = data_.features();
-    if (are_sparse(data_.nonzeros(), data_.features())) {
+    if (are_sparse(data_.nonzeros(), data_.features(), model.problems.size())) {
       model.columns = occurring_columns(data_);
+      if (model.columns.empty()) model.columns = {0};  // none would mean all
       compact_ = keep_columns(data_, model.columns);
     }
     model.index_base = data_.index_base();

@@ -128,6 +128,9 @@ struct SaveOptions {
 // a binary data set, which read_dataset() maps instead of reading. Text has no place for weights.
 Result<void> save_dataset(const Dataset& data, const std::string& path, const SaveOptions& options);
 
+// Where the cache of a data set lies whose first file this is.
+std::string cache_path(const std::string& first_file);
+
 // Whether a path is a regular file that begins like a binary data set.
 bool looks_like_dataset(const std::string& path);
 

@@ -109,10 +109,14 @@ FileBytes FileBytes::read(const std::string& path,
 }
 
 FileBytes FileBytes::map(const std::string& path) {
+  // Opening a pipe would wait for its writer.
+  if (struct stat status{}; stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    fail("io.not-a-file", fmt::format("cannot read {}: not a regular file", escape(path)));
+  }
   Descriptor file(path);
   const auto size = static_cast<std::size_t>(file.status.st_size);
   const auto nothing = [](std::span<const std::byte>) {};
-  if (!S_ISREG(file.status.st_mode) || size == 0) return read(path, nothing);
+  if (size == 0) return read(path, nothing);
   void* const data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
   if (data == MAP_FAILED) return read(path, nothing);  // some file systems cannot map
   // Only advice: fewer, larger pages where the file system has them.

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <utility>
@@ -33,6 +34,25 @@ std::string resolve_links(std::string path) {
     path = target.is_absolute() ? target.string() : folder_of(path) + "/" + target.string();
   }
   return path;
+}
+
+// /dev/stdout and its like name an open descriptor; whatever file is behind it belongs to whoever
+// opened it and is not to be replaced. -1: not such a name.
+int descriptor_behind(std::string path) {
+  std::error_code none;
+  for (int depth = 0; depth < 40; ++depth) {
+    for (const std::string_view folder : {"/proc/self/fd/", "/dev/fd/"}) {
+      if (!path.starts_with(folder)) continue;
+      int fd = -1;
+      const char* const end = path.data() + path.size();
+      const auto result = std::from_chars(path.data() + folder.size(), end, fd);
+      return result.ec == std::errc() && result.ptr == end ? fd : -1;
+    }
+    if (!std::filesystem::is_symlink(path, none)) return -1;
+    const std::filesystem::path target = std::filesystem::read_symlink(path, none);
+    path = target.is_absolute() ? target.string() : folder_of(path) + "/" + target.string();
+  }
+  return -1;
 }
 
 mode_t current_umask() {
@@ -106,6 +126,11 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
     if (path.empty()) fail("io.create", "cannot create a file without a name");
     if (path == "-") {
       out.fd_ = STDOUT_FILENO;
+      return out;
+    }
+    if (const int descriptor = descriptor_behind(path); descriptor >= 0) {
+      out.fd_ = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+      if (out.fd_ < 0) fail_errno("io.create", path, "write", errno);
       return out;
     }
     if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {

@@ -90,7 +90,7 @@ void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Met
   // off after it would be text with one label in it.
   while (header.size() % 256 == '0' || header.size() % 256 == '8') header.append(8, ' ');
   if (header.size() > kMaxHeader) {
-    fail("limit.classes", "so many classes do not fit the header of a file");
+    fail("limit.classes", "so many classes or files do not fit the header of a file");
   }
   const std::string sum = to_hex(checksum_text(header));
   header.replace(header.find(kHeaderSumKey) + kHeaderSumKey.size(), kBlank.size(), sum);
@@ -376,6 +376,14 @@ std::span<const std::byte> TensorFile::find(std::string_view name, DType dtype,
     reject("header", fmt::format("array \"{}\" is missing or has another shape", name));
   }
   return found->bytes;
+}
+
+void TensorFile::allow_only(std::initializer_list<std::string_view> names) const {
+  for (const Tensor& t : tensors_) {
+    if (std::ranges::find(names, t.name) == names.end()) {
+      reject("header", fmt::format("array \"{}\" does not belong here", escape(t.name)));
+    }
+  }
 }
 
 void TensorFile::reject(std::string_view problem, std::string message) const {

@@ -1,12 +1,13 @@
 // Our one container: safetensors. 8 bytes header length, a JSON header, then contiguous
 // little-endian arrays. Every array and the header carry an XXH3 checksum in the metadata.
-// docs/formats.md has the bytes. Writing is deterministic; reading is strict and refuses anything a
-// hinge would not write.
+// docs/formats.md has the bytes. Writing is deterministic; reading is strict: of what hinge would
+// not write, only unknown metadata is passed over.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <string>
@@ -87,6 +88,9 @@ class TensorFile {
   }
   std::span<const std::uint64_t> shape(std::string_view name) const;
   DType dtype(std::string_view name) const;
+
+  // Fails with KIND.header if there are arrays of other names.
+  void allow_only(std::initializer_list<std::string_view> names) const;
 
   [[noreturn]] void reject(std::string_view problem, std::string message) const;
 

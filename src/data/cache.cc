@@ -1,8 +1,12 @@
 // The cache: text once read is kept as a binary data set beside it. It remembers which text and
 // which options it was made of; anything else than the same makes it stale.
 #include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <optional>
 
 #include "base/checksum.h"
 #include "base/error.h"
@@ -52,21 +56,33 @@ void unpack(std::string_view text, std::vector<Error>& warnings) {
   }
 }
 
+bool is_stream(const std::string& path) {
+  struct stat status {};
+  return path == "-" || (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode));
+}
+
+// Nothing if there is none. Other processes may make one or take it away at any moment.
+std::optional<TensorFile> open_cache(const std::string& path) {
+  for (int attempt = 0;; ++attempt) {
+    Result<TensorFile> file = guard([&] { return TensorFile::map(path, "cache"); });
+    if (file.ok()) return std::move(file).value();
+    if (file.error().id != "io.open" || attempt == 100) throw Failure{file.error()};
+    if (access(path.c_str(), F_OK) != 0 && errno == ENOENT) return std::nullopt;
+  }
+}
+
 }  // namespace
 
 Dataset read_cached(const std::vector<std::string>& paths, const ReadOptions& options,
                     std::vector<Error>& warnings) {
-  if (!std::ranges::all_of(paths, is_regular)) {
+  if (std::ranges::any_of(paths, is_stream)) {
     warnings.push_back(make_warning("cache.write", "only files are cached; this is a stream"));
     return read_text(paths, options, warnings);
   }
-  const std::string path = paths.front() + std::string(kCacheSuffix);
+  const std::string path = cache_path(paths.front());
   const std::string source = describe(paths), how = describe(options);
   std::string stale;
-  // Not looked for first: another process may take it away in between.
-  Result<TensorFile> cached = guard([&] { return TensorFile::map(path, "cache"); });
-  if (!cached.ok() && cached.error().id != "io.open") throw Failure{cached.error()};
-  if (cached.ok()) {
+  if (std::optional<TensorFile> cached = open_cache(path)) {
     TensorFile& file = *cached;
     if (!file.has_field("source")) {
       file.reject("magic", "this was not made by --cache, so it is not overwritten either");

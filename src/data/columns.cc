@@ -45,9 +45,9 @@ Dataset keep_columns(const Dataset& data, std::span<const std::uint32_t> columns
   });
 }
 
-bool are_sparse(std::uint64_t occurring, std::uint64_t columns) {
+bool are_sparse(std::uint64_t occurring, std::uint64_t columns, std::uint64_t vectors) {
   constexpr std::uint64_t kNoMatter = std::uint64_t{1} << 22;  // 32 MB: not worth the trouble
-  return columns > kNoMatter && columns / 4 > occurring;
+  return columns > kNoMatter / std::max<std::uint64_t>(vectors, 1) && columns / 4 > occurring;
 }
 
 }  // namespace hinge

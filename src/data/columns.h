@@ -16,7 +16,7 @@ std::vector<std::uint32_t> occurring_columns(const Dataset& data);
 // The same rows with only these columns (ascending), numbered by their place in the list.
 Dataset keep_columns(const Dataset& data, std::span<const std::uint32_t> columns);
 
-// Whether so few of the columns occur that a vector over all of them would be a waste.
-bool are_sparse(std::uint64_t occurring, std::uint64_t columns);
+// Whether so few of the columns occur that `vectors` vectors over all of them would be a waste.
+bool are_sparse(std::uint64_t occurring, std::uint64_t columns, std::uint64_t vectors);
 
 }  // namespace hinge

@@ -14,6 +14,7 @@
 #include "base/file_bytes.h"
 #include "base/parallel.h"
 #include "data/dataset_builder.h"
+#include "data/decoder.h"
 #include "hinge/version.h"
 
 namespace hinge {
@@ -143,9 +144,9 @@ template <class Value>
 Dataset map_arrays(std::shared_ptr<Owner> owner, const ReadOptions& options) {
   const TensorFile& file = owner->file;
   const std::uint64_t rows = length(file, "labels"), nonzeros = length(file, "columns");
-  constexpr std::uint64_t kMostFeatures = 0xfffffffe;
-  std::uint64_t features = whole(file, "features", kMostFeatures);
   int base = static_cast<int>(whole(file, "index_base", 1));
+  constexpr std::uint64_t kMostColumns = 0xffffffff;  // of features counted from 0
+  std::uint64_t features = whole(file, "features", kMostColumns - static_cast<unsigned>(base));
   if (rows == UINT64_MAX || rows == 0) file.reject("content", "no rows");
   const auto offsets = file.get<std::uint64_t>("offsets", std::array{rows + 1});
   const auto labels = file.get<std::int64_t>("labels", std::array{rows});
@@ -180,8 +181,9 @@ Dataset map_arrays(std::shared_ptr<Owner> owner, const ReadOptions& options) {
 }  // namespace
 
 bool is_data_file(const std::string& path) {
-  char head[9];
-  return looks_like_tensor_file(first_bytes(path, head));
+  char bytes[9];
+  const std::string_view head = first_bytes(path, bytes);
+  return looks_like_tensor_file(head) && make_decoder(head) == nullptr;
 }
 
 bool looks_like_dataset(const std::string& path) {
@@ -200,6 +202,7 @@ Dataset map_dataset(TensorFile file, const ReadOptions& options) {
                                        escape(file.field("written_by")),
                                        escape(file.field("version")), version()));
   }
+  file.allow_only({"offsets", "columns", "values", "labels", "weights"});
   auto owner = std::make_shared<Owner>();
   owner->file = std::move(file);
   return owner->file.dtype("values") == DType::f32 ? map_arrays<float>(owner, options)

@@ -140,7 +140,7 @@ Result<Dataset> read_dataset(const std::string& source, const ReadOptions& optio
   return guard([&] {
     Dataset data = read_rows(expand_source(source), options, warnings);
     if (options.weights_file.empty()) return data;
-    return take(data.with_weights(read_weights(options.weights_file, options.stop)));
+    return take(data.with_weights(read_weights(options.weights_file, data.rows(), options.stop)));
   });
 }
 

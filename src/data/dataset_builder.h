@@ -34,8 +34,10 @@ class DatasetBuilder {
   }
 };
 
-// One factor a row from a text file, one number a line. Throws Failure (data.weight, io.*).
-std::vector<double> read_weights(const std::string& path, const std::atomic<bool>* stop);
+// One factor a row from a text file, one number a line, and no more than there are rows. Throws
+// Failure (data.weight, data.weights.count, io.*).
+std::vector<double> read_weights(const std::string& path, std::uint64_t rows,
+                                 const std::atomic<bool>* stop);
 
 // libsvm text from these files. Throws Failure.
 Dataset read_text(const std::vector<std::string>& paths, const ReadOptions& options,

@@ -68,14 +68,6 @@ class Feeder {
     }
   }
 
-  // Rows of a compressed file that make no sense may be due to damage that shows only further on.
-  // Reads on for a while to find out.
-  void look_for_damage() {
-    if (!source_ || !source_->compressed()) return;
-    std::vector<char> sink(kChunkBytes);
-    for (int i = 0; i < 4096 && source_->read(sink) == sink.size(); ++i) check_stop();
-  }
-
  private:
   bool advance(Chunk& chunk) {
     check_stop();
@@ -280,14 +272,14 @@ class Assembly {
   bool over() const { return full() || limit_hit_; }
 
   // The input itself failed, after what was appended. A damaged stream, the only failure with an
-  // offset, explains bad rows before it.
+  // offset, explains the bad rows of its file.
   void stop(Error error) {
-    if (error.offset > 0) {
-      errors_.insert(errors_.begin(), std::move(error));
-    } else {
-      errors_.push_back(std::move(error));
-    }
+    auto place = errors_.end();
+    if (error.offset > 0) place = std::ranges::find(errors_, error.file, &Error::file);
+    errors_.insert(place, std::move(error));
   }
+
+  const std::string& path() const { return paths_[file_]; }  // of the rows appended last
 
   Dataset finish(const RowRules& rules, Pool& pool, std::vector<Error>& warnings) {
     if (!errors_.empty()) {
@@ -397,15 +389,29 @@ class TextReader {
         throw;
       }
     });
-    if (assembly_.full()) {
-      if (const Result<void> rest = guard([&] { feeder_.look_for_damage(); }); !rest.ok()) {
-        assembly_.stop(rest.error());
-      }
-    }
+    if (assembly_.full()) look_for_damage();
     return assembly_.finish(rules_, pool, warnings);
   }
 
  private:
+  // Rows of a compressed file that make no sense may be due to damage that shows only further on.
+  // The file is read again, for a while, to find out: who was reading it has given up somewhere.
+  void look_for_damage() {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
+    if (!is_regular(assembly_.path())) return;
+    const Result<void> found = guard([&] {
+      ByteSource source(assembly_.path(), options_.stop);
+      std::vector<char> sink(kChunkBytes);
+      std::uint64_t bytes = source.read(sink);
+      while (source.compressed() && bytes < kMost && bytes % sink.size() == 0) {
+        const std::size_t count = source.read(sink);
+        if (count == 0) break;
+        bytes += count;
+      }
+    });
+    if (!found.ok()) assembly_.stop(found.error());
+  }
+
   void work() {
     Chunk chunk;
     RowBatch<Value> batch;

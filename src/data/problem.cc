@@ -5,6 +5,7 @@
 
 #include "base/checksum.h"
 #include "base/parallel.h"
+#include "data/columns.h"
 
 namespace hinge {
 
@@ -44,6 +45,18 @@ std::vector<std::uint64_t> cut_rows(const Dataset& data) {
     }
     return cuts;
   });
+}
+
+TrainingMemory training_memory(const Dataset& data, std::uint64_t planes) {
+  const auto rows = static_cast<double>(data.rows()),
+             nonzeros = static_cast<double>(data.nonzeros());
+  const bool sparse = are_sparse(data.nonzeros(), data.features(), planes);
+  const double columns = sparse ? nonzeros : static_cast<double>(data.features());  // at most
+  TrainingMemory memory;
+  memory.rows = 16 * rows + (data.precision() == Precision::f32 ? 8 : 12) * nonzeros;
+  memory.work = 32 * rows + (sparse ? memory.rows + 4 * nonzeros : 0.0);
+  memory.weights = 8 * columns * (static_cast<double>(planes) + 2);
+  return memory;
 }
 
 std::string fingerprint(const Dataset& data, Pool& pool) {

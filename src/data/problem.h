@@ -37,6 +37,15 @@ std::vector<std::int8_t> signs(const Dataset& data, std::int64_t positive);
 // rows result[b] .. result[b+1] - 1.
 std::vector<std::uint64_t> cut_rows(const Dataset& data);
 
+// About how much memory training takes on these rows, in bytes; in double, since it may be absurd.
+struct TrainingMemory {
+  double rows = 0;     // the data as it is kept
+  double work = 0;     // what a solver keeps for each row, and a copy if the columns are renumbered
+  double weights = 0;  // of `planes` hyperplanes, and two more vectors as long
+  double all() const { return rows + work + weights; }
+};
+TrainingMemory training_memory(const Dataset& data, std::uint64_t planes);
+
 // Identifies rows, labels and weights, in order, as 16 hexadecimal digits.
 class Pool;
 std::string fingerprint(const Dataset& data, Pool& pool);

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/tensor_file.h"
+#include "hinge/dataset.h"
 
 namespace hinge {
 namespace {
@@ -78,6 +79,10 @@ std::vector<std::string> expand_source(const std::string& source) {
     fail("io.open", fmt::format("cannot open {}: no file matches the pattern", escape(source)));
   }
   return files;
+}
+
+std::string cache_path(const std::string& first_file) {
+  return first_file + std::string(kCacheSuffix);
 }
 
 void check_is_text(std::string_view head, const std::string& name) {

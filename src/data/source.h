@@ -46,7 +46,6 @@ class ByteSource {
   // io.changed; data.gzip and its like for a damaged stream).
   std::size_t read(std::span<char> into);
 
-  bool regular() const { return regular_; }
   FileVersion version() const { return version_; }               // of a regular file
   std::uint64_t size() const { return version_.size; }           // as stored; 0 when unknown
   std::uint64_t position() const { return read_ - in_.size(); }  // bytes used, as stored

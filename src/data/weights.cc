@@ -33,7 +33,7 @@ void read_line(const Line& line, const std::string& file, std::vector<double>& w
   // Out of range is no failure of its own: the value is then infinite, or 0.
   const auto result = fast_float::from_chars(token.data(), token.data() + token.size(), value);
   if (result.ec == std::errc::invalid_argument || result.ptr != token.data() + token.size() ||
-      token.size() > kMaxLine || !std::isfinite(value) || value < 0) {
+      !std::isfinite(value) || value < 0) {
     Error error = make_error(
         "data.weight",
         fmt::format("row weight is not a finite number >= 0: \"{}\"", escape(token.substr(0, 40))));
@@ -48,7 +48,8 @@ void read_line(const Line& line, const std::string& file, std::vector<double>& w
 
 }  // namespace
 
-std::vector<double> read_weights(const std::string& path, const std::atomic<bool>* stop) {
+std::vector<double> read_weights(const std::string& path, std::uint64_t rows,
+                                 const std::atomic<bool>* stop) {
   ByteSource source(path, stop);
   std::vector<double> weights;
   std::string text;  // a line begun, then the next chunk
@@ -66,7 +67,15 @@ std::vector<double> read_weights(const std::string& path, const std::atomic<bool
       if (!whole && !ended && rest.size() <= kMaxLine) break;
       line.text = rest.substr(0, end);
       ++line.number;
+      if (line.text.size() > kMaxLine) {
+        fail_file("limit.line-bytes", path,
+                  fmt::format("line {} is longer than {} bytes", line.number, kMaxLine),
+                  "row weights are one number a line");
+      }
       read_line(line, path, weights);
+      if (weights.size() > rows) {
+        fail("data.weights.count", fmt::format("more than {} weights for {} rows", rows, rows));
+      }
       const std::size_t used = line.text.size() + (whole ? 1 : 0);
       line.offset += used;
       rest.remove_prefix(used);

@@ -271,7 +271,7 @@ void read_weights(const TensorFile& file, Model& model) {
   }
   // A file of a few bytes may name a feature of any number: a vector of all of them is made only
   // where it is not much larger than what the file holds.
-  if (are_sparse(width, model.features)) {
+  if (are_sparse(width, model.features, problems)) {
     model.columns.assign(columns.begin(), columns.end());
     model.weights.assign(weights.begin(), weights.end());
     if (width == 0) {  // no columns would mean all of them
@@ -291,7 +291,7 @@ void read_weights(const TensorFile& file, Model& model) {
 void read_witness(const TensorFile& file, Model& model) {
   if (!file.has("witness.states")) return;
   const std::uint64_t problems = model.problems.size();
-  const std::uint64_t width = (model.origin.rows + 3) / 4;
+  const std::uint64_t rows = model.origin.rows, width = rows / 4 + (rows % 4 != 0 ? 1 : 0);
   const auto states = file.get<std::uint8_t>("witness.states", std::array{problems, width});
   const auto counts = file.get<std::uint64_t>("witness.free_counts", std::array{problems});
   std::uint64_t total = 0;
@@ -319,6 +319,8 @@ Model read_native(const TensorFile& file) {
                                        escape(file.field("written_by")),
                                        escape(file.field("version")), kVersion));
   }
+  file.allow_only(
+      {"bias", "weights", "columns", "witness.states", "witness.free", "witness.free_counts"});
   Model model;
   try {
     read_metadata(file, model);

@@ -109,6 +109,30 @@ TEST_P(Columns, NoWeightAtAll) {
   for (const double score : predictions.scores) EXPECT_EQ(score, 0);
 }
 
+// A data set may claim features that no row has.
+TEST_P(Columns, NoNonzeroAtAll) {
+  static constexpr std::uint64_t kOffsets[] = {0, 0, 0, 0};
+  static constexpr std::int64_t kLabels[] = {0, 1, 2};
+  const std::uint64_t rows = static_cast<std::uint64_t>(GetParam());
+  const CsrView<float> view = {rows, 4'000'000'000, kOffsets, nullptr, nullptr};
+  const Dataset data = Dataset::wrap(view, std::span(kLabels, rows), {}, nullptr).value();
+  const Model model = train(data, {.bias = 1}, {}).value().model;
+  EXPECT_EQ(model.width(), 1U);
+  EXPECT_TRUE(verify(model, data, {}).value().agrees);
+  ASSERT_TRUE(save_model(model, folder_ / "m").ok());
+  EXPECT_EQ(load_model(folder_ / "m").value().width(), 1U);
+}
+
+// What is small for one class is not for many.
+TEST_P(Columns, ManyClassesTakeNoMemoryForColumnsThatDoNotOccur) {
+  std::string text;
+  for (int label = 0; label < 400; ++label) text += std::to_string(label) + " 4000000:1 7:2\n";
+  const Model model = train(testing::dataset_from_text(text), {.max_passes = 1}, {}).value().model;
+  EXPECT_EQ(model.width(), 2U);
+  ASSERT_TRUE(save_model(model, folder_ / "m").ok());
+  EXPECT_EQ(load_model(folder_ / "m").value().width(), 2U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Classes, Columns, testing::Values(2, 3));
 
 TEST(KeepColumns, KeepsThoseAskedForAndWeights) {

@@ -137,13 +137,33 @@ TEST_P(Compressed, DamageComesBeforeTheRowsItSpoils) {
   std::string text = rows(50'000);
   for (std::size_t at = 1000; at < text.size(); at += 30'000) text[at] = '?';
   const std::string whole = compress(text);
-  for (const int threads : {1, 2}) {
+  for (const int threads : {1, 2, 8}) {
     const Result<Dataset> result = read(whole.substr(0, whole.size() - 3), threads);
     ASSERT_FALSE(result.ok());
     EXPECT_EQ(result.error().id, id()) << to_string(result.error());
     EXPECT_GE(result.error().more.size(), 9U);
     EXPECT_TRUE(result.error().more[0].id.starts_with("data."));
     EXPECT_GT(result.error().more[0].line, 0U);
+  }
+}
+
+// Ten bad rows end the reading long before the damage at the end of the file, or of another file.
+TEST_P(Compressed, DamageIsLookedForInTheFileOfTheBadRowsOnly) {
+  std::string bad;
+  for (int i = 0; i < 12; ++i) bad += "?\n";
+  const std::string damaged = compress(bad + rows(60'000));
+  for (const int threads : {1, 2, 8}) {
+    const Result<Dataset> one = read(damaged.substr(0, damaged.size() - 1), threads);
+    ASSERT_FALSE(one.ok());
+    EXPECT_EQ(one.error().id, id());
+    EXPECT_EQ(one.error().more.size(), 10U);
+    write_file(folder_ / "part-1", bad);
+    write_file(folder_ / "part-2", compress(rows(5000)).substr(0, 2000));
+    std::vector<Error> warnings;
+    const Result<Dataset> two = read_dataset(folder_ / "part-*", {.threads = threads}, warnings);
+    ASSERT_FALSE(two.ok());
+    EXPECT_EQ(two.error().id, "data.label") << to_string(two.error());
+    EXPECT_EQ(two.error().more.size(), 9U);
   }
 }
 

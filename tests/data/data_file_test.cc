@@ -129,6 +129,18 @@ TEST_F(DataFile, CountsAsAsked) {
   EXPECT_EQ(refused.error().id, "data.index.zero");
 }
 
+TEST_F(DataFile, LargestIndex) {
+  for (const char* text : {"1 4294967294:1 0:1\n-1 1:1\n", "1 4294967294:1 1:1\n-1 1:1\n"}) {
+    write_file(folder_ / "d.svm", text);
+    for (const IndexBase base : {IndexBase::automatic, IndexBase::zero}) {
+      const Dataset data = read(folder_ / "d.svm", {.index_base = base}).value();
+      EXPECT_EQ(identity(read(save(data)).value()), identity(data));
+      save(read(folder_ / "d.svm").value());
+      EXPECT_EQ(identity(read(folder_ / "d.hinge", {.index_base = base}).value()), identity(data));
+    }
+  }
+}
+
 TEST_F(DataFile, IsToldByContent) {
   const std::string path = save(testing::random_dataset());
   std::filesystem::rename(path, folder_ / "text.svm");
@@ -305,6 +317,17 @@ TEST_F(HostileDataFile, Weights) {
   EXPECT_EQ(outcome(), "cache.header");
 }
 
+TEST_F(HostileDataFile, ArraysThatDoNotBelong) {
+  write_tensor_file(folder_ / "d.hinge",
+                    {tensor<std::uint64_t>("offsets", {offsets_.size()}, offsets_),
+                     tensor<std::uint32_t>("columns", {columns_.size()}, columns_),
+                     tensor<double>("values", {values_.size()}, values_),
+                     tensor<std::int64_t>("labels", {labels_.size()}, labels_),
+                     tensor<double>("extra", {weights_.size()}, weights_)},
+                    metadata_);
+  EXPECT_EQ(verdict(folder_ / "d.hinge"), "cache.header");
+}
+
 TEST_F(HostileDataFile, NoRows) {
   offsets_ = {0};
   columns_ = {};
@@ -444,6 +467,13 @@ TEST_F(CacheTest, OtherFilesAreNotOverwritten) {
   ASSERT_FALSE(data.ok());
   EXPECT_EQ(data.error().id, "cache.magic");
   EXPECT_EQ(read_file(folder_ / "d.svm.cache"), before);
+}
+
+TEST_F(CacheTest, APipeOfThatNameIsNotWaitedFor) {
+  ASSERT_EQ(mkfifo((folder_ / "d.svm.cache").c_str(), 0600), 0);
+  const Result<Dataset> data = load();
+  ASSERT_FALSE(data.ok());
+  EXPECT_EQ(data.error().id, "io.not-a-file");
 }
 
 TEST_F(CacheTest, FolderThatCannotBeWritten) {

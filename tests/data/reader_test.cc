@@ -246,6 +246,33 @@ TEST(Dataset, WrapRefusesWhatIsNoMatrix) {
   EXPECT_FALSE(wrap(offsets, {0, 1, 0}, {1, 1e200, 3}, 2).ok());
 }
 
+// Chunks of the file of weights end every 64 KiB, in the middle of a number, too.
+TEST(Reader, WeightsAreNotCutInTwo) {
+  const TempFolder folder;
+  std::string text, weights;
+  for (int i = 0; i < 40'000; ++i) {
+    text += i % 2 == 0 ? "1 1:1\n" : "-1 1:2\n";
+    weights += std::to_string(i % 100'003) + ".5\n";
+  }
+  write_file(folder / "d", text);
+  write_file(folder / "w", weights);
+  const Dataset data = read(folder / "d", 1, {.weights_file = folder / "w"}).value();
+  for (std::size_t i = 0; i < data.rows(); ++i) {
+    ASSERT_EQ(data.weights()[i], static_cast<double>(i % 100'003) + 0.5) << i;
+  }
+  for (const std::string& bad : {std::string(65'534, ' ') + "12345\n",
+                                 "5" + std::string(70'000, ' ') + "7\n", std::string(2000, ' ')}) {
+    write_file(folder / "w", bad + weights);
+    const Result<Dataset> refused = read(folder / "d", 1, {.weights_file = folder / "w"});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().id, "limit.line-bytes");
+  }
+  write_file(folder / "w", weights + "1\n" + std::string(1 << 20, 'x'));
+  const Result<Dataset> many = read(folder / "d", 1, {.weights_file = folder / "w"});
+  ASSERT_FALSE(many.ok());
+  EXPECT_EQ(many.error().id, "data.weights.count");  // before the rest is read
+}
+
 // Wherever in a chunk it lies, a line is as long as it is.
 TEST(Reader, LineLimitIsExact) {
   const TempFolder folder;
