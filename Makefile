@@ -73,7 +73,9 @@ test-asan: test-deps
 
 .PHONY: test-tsan
 test-tsan: test-deps
-	@$(call build_and_test,tsan) -R '$(THREADED)'
+	@$(call configure,tsan,-DHINGE_TESTS=ON)
+	@$(call compile,tsan) --target hinge-cli hinge-tests
+	@ctest --preset tsan -j2 -R '$(THREADED)'
 	@TSAN_OPTIONS=halt_on_error=1 HINGE=build/tsan/hinge ROWS=3000 sh tools/demo.sh build/tsan/demo
 
 .PHONY: clang

@@ -2,7 +2,7 @@
 # Usage: install_deps.sh GROUP...   groups: build test clang fuzz coverage
 # Installs the Debian or Ubuntu packages of these groups that are missing; says nothing if none is.
 # Elsewhere (no dpkg) it leaves the matter to CMake, which names what it does not find.
-# The group test also needs Python modules that no Debian package has; pip installs them, or a test is skipped.
+# The group test also needs Python modules; pip installs them, or the tests that need them are skipped.
 set -eu
 
 wanted=
@@ -14,8 +14,8 @@ for group in "$@"; do
                    zlib1g-dev" ;;
     # A fixed clang-format, so that formatting means the same everywhere.
     test) wanted="$wanted clang-format-14 libgtest-dev liblinear-tools pkg-config python3 python3-pip
-                  python3-xxhash xz-utils zstd"
-          modules="numpy safetensors" ;;
+                  xz-utils zstd"
+          modules="numpy safetensors xxhash" ;;
     clang) wanted="$wanted clang" ;;
     fuzz) wanted="$wanted clang libclang-rt-dev" ;;
     coverage) wanted="$wanted gcovr" ;;

@@ -249,7 +249,7 @@ class Allocation : public testing::Test {
   // Files that did not change are left alone: a cache knows the time of its text.
   void restore(const Files& wanted) const {
     for (const auto& [name, bytes] : files()) {
-      const auto same_name = [&](const auto& file) { return file.first == name; };
+      const auto same_name = [&present = name](const auto& file) { return file.first == present; };
       if (std::ranges::none_of(wanted, same_name)) std::filesystem::remove(folder_ / name);
     }
     const Files left = files();
