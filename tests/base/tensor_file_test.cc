@@ -387,6 +387,20 @@ TEST_F(TensorFile, HostileHeaderLength) {
   EXPECT_EQ(verdict(with_length(header.size(), header + kData)), "model.magic");
 }
 
+TEST_F(TensorFile, HeadersHaveALimit) {
+  const std::uint64_t large = (std::uint64_t{16} << 20) + 8;
+  EXPECT_EQ(verdict(with_length(large, "{" + std::string(large, ' '))), "limit.header");
+  EXPECT_EQ(verdict(with_length(large, "{" + std::string(100, ' '))), "model.magic");
+  const std::string path = folder_ / "large";
+  try {
+    write_tensor_file(path, {}, {{"long", std::string(large, 'x')}});
+    ADD_FAILURE() << "written";
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.error.id, "limit.classes");
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
 TEST_F(TensorFile, HostileChecksums) {
   const std::string sum_a = sum_of(kData.substr(0, 16));
   EXPECT_EQ(verdict_with(sum_a, "0123456789abcdef"), "model.checksum");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -219,6 +220,26 @@ TEST(CompressedZstd, SkippableFramesAreSkipped) {
   std::vector<Error> warnings;
   EXPECT_EQ(identity(read_dataset(folder / "a", {}, warnings).value()),
             identity(read_dataset(folder / "b", {}, warnings).value()));
+}
+
+// A block header that asks for a dictionary of 4 GiB, its checksum mended.
+TEST(CompressedXz, TooLargeADictionary) {
+  const TempFolder folder;
+  std::string bytes = xz(rows(5));
+  constexpr std::size_t kBlock = 12;
+  const std::size_t size = (static_cast<unsigned char>(bytes[kBlock]) + 1U) * 4;
+  const std::size_t filter = bytes.find('\x21', kBlock);
+  ASSERT_LT(filter, kBlock + size);
+  bytes[filter + 2] = 40;
+  const std::uint32_t sum =
+      lzma_crc32(reinterpret_cast<const std::uint8_t*>(bytes.data()) + kBlock, size - 4, 0);
+  std::memcpy(bytes.data() + kBlock + size - 4, &sum, sizeof sum);
+  write_file(folder / "a", bytes);
+  std::vector<Error> warnings;
+  const Result<Dataset> result = read_dataset(folder / "a", {}, warnings);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().id, "data.xz");
+  EXPECT_NE(result.error().message.find("dictionary"), std::string::npos);
 }
 
 TEST(CompressedXz, PaddingBetweenStreams) {

@@ -154,6 +154,19 @@ TEST_F(DataFile, IsToldByContent) {
   EXPECT_EQ(both.error().id, "data.encoding");
 }
 
+TEST_F(DataFile, CanBeInterrupted) {
+  const std::atomic<bool> stop = true;
+  const Dataset data = testing::random_dataset();
+  const Result<Dataset> read_back = read(save(data), {.stop = &stop});
+  ASSERT_FALSE(read_back.ok());
+  EXPECT_EQ(read_back.error().id, "run.interrupted");
+  const Result<void> saved =
+      save_dataset(data, folder_ / "t.svm", {.format = DataFormat::text, .stop = &stop});
+  ASSERT_FALSE(saved.ok());
+  EXPECT_EQ(saved.error().id, "run.interrupted");
+  EXPECT_EQ(folder_.names(), std::vector<std::string>{"d.hinge"});
+}
+
 // B1, B2, B3 on a file of about 4 KB.
 class DamagedDataFile : public DataFile {
  protected:
@@ -474,6 +487,19 @@ TEST_F(CacheTest, APipeOfThatNameIsNotWaitedFor) {
   const Result<Dataset> data = load();
   ASSERT_FALSE(data.ok());
   EXPECT_EQ(data.error().id, "io.not-a-file");
+}
+
+TEST_F(CacheTest, StreamsAreReadWithoutOne) {
+  const std::string pipe = folder_ / "pipe", text = read_file(folder_ / "d.svm");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { write_file(pipe, text); });
+  std::vector<Error> warnings;
+  const Result<Dataset> data = read_dataset(pipe, {.threads = 1, .cache = Cache::on}, warnings);
+  writer.join();
+  ASSERT_TRUE(data.ok());
+  EXPECT_EQ(identity(*data), expected());
+  EXPECT_EQ(warnings.front().id, "cache.write");
+  EXPECT_FALSE(std::filesystem::exists(pipe + ".cache"));
 }
 
 TEST_F(CacheTest, FolderThatCannotBeWritten) {
