@@ -211,10 +211,13 @@ void TensorFile::check_head(std::span<const std::byte> head, const std::string& 
 
 bool looks_like_tensor_file(std::string_view head) {
   using std::string_view_literals::operator""sv;
-  // A header length below 4 GiB leaves zero bytes, which text does not have; also with its
-  // bytes swapped, which shall be told.
-  return head.size() >= 9 && head[8] == '{' &&
-         (head.substr(4, 4) == "\0\0\0\0"sv || head.substr(0, 4) == "\0\0\0\0"sv);
+  // A length below 256 MiB leaves zero bytes, which text does not have, and no compressed file
+  // begins like that except gzip's. Also with its bytes swapped, which shall be told.
+  if (head.size() < 9 || head[8] != '{' || head.starts_with("\x1f\x8b"sv)) return false;
+  const auto is_length = [](char high, std::string_view zeros) {
+    return static_cast<unsigned char>(high) < 0x10 && zeros == "\0\0\0\0"sv;
+  };
+  return is_length(head[3], head.substr(4, 4)) || is_length(head[4], head.substr(0, 4));
 }
 
 TensorFile TensorFile::read(const std::string& path, std::string_view kind) {

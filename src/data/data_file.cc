@@ -14,7 +14,6 @@
 #include "base/file_bytes.h"
 #include "base/parallel.h"
 #include "data/dataset_builder.h"
-#include "data/decoder.h"
 #include "hinge/version.h"
 
 namespace hinge {
@@ -181,9 +180,8 @@ Dataset map_arrays(std::shared_ptr<Owner> owner, const ReadOptions& options) {
 }  // namespace
 
 bool is_data_file(const std::string& path) {
-  char bytes[9];
-  const std::string_view head = first_bytes(path, bytes);
-  return looks_like_tensor_file(head) && make_decoder(head) == nullptr;
+  char head[9];
+  return looks_like_tensor_file(first_bytes(path, head));
 }
 
 bool looks_like_dataset(const std::string& path) {
