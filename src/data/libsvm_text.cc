@@ -397,13 +397,13 @@ class TextReader {
   // Rows of a compressed file that make no sense may be due to damage that shows only further on.
   // The file is read again, for a while, to find out: who was reading it has given up somewhere.
   void look_for_damage() {
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
+    const std::uint64_t most = std::min(options_.max_bytes, std::uint64_t{1} << 30);
     if (!is_regular(assembly_.path())) return;
     const Result<void> found = guard([&] {
       ByteSource source(assembly_.path(), options_.stop);
       std::vector<char> sink(kChunkBytes);
       std::uint64_t bytes = source.read(sink);
-      while (source.compressed() && bytes < kMost && bytes % sink.size() == 0) {
+      while (source.compressed() && bytes < most && bytes % sink.size() == 0) {
         const std::size_t count = source.read(sink);
         if (count == 0) break;
         bytes += count;
