@@ -35,7 +35,10 @@ std::string Check::summary(const CheckReport& report) const {
                  {"labels", labels},
                  {"data_bytes", report.data_bytes},
                  {"train_bytes", report.train_bytes},
-                 {"seconds", {{"load", report.load_seconds}, {"train", report.train_seconds}}}})
+                 {"seconds",
+                  {{"load", report.load_seconds},
+                   {"train_from", report.train_seconds_from},
+                   {"train_to", report.train_seconds_to}}}})
                .dump() +
            "\n";
   }
@@ -43,10 +46,11 @@ std::string Check::summary(const CheckReport& report) const {
       "{} bad rows, {} findings\n"
       "{} good rows, {} features, {} nonzeros, {} classes\n"
       "memory: {:.3g} MB for the rows, {:.3g} MB to train\n"
-      "time: {:.2g} s to read, about {:.1g} s to train\n",
+      "time: {:.2g} s to read, about {:.1g} to {:.1g} s to train\n",
       report.bad_rows, report.findings.size(), report.rows, report.features, report.nonzeros,
       report.classes.size(), static_cast<double>(report.data_bytes) / 1e6,
-      static_cast<double>(report.train_bytes) / 1e6, report.load_seconds, report.train_seconds);
+      static_cast<double>(report.train_bytes) / 1e6, report.load_seconds, report.train_seconds_from,
+      report.train_seconds_to);
 }
 
 int Check::run() {

@@ -20,7 +20,9 @@ struct CheckReport {
   std::uint64_t data_bytes = 0;   // of the rows in memory
   std::uint64_t train_bytes = 0;  // training in all
   double load_seconds = 0;        // measured
-  double train_seconds = 0;       // a rough guess for the default options on one thread
+  // What training with the default options may take on one thread, by what it took elsewhere.
+  double train_seconds_from = 0;
+  double train_seconds_to = 0;
   // Warnings (check.*, data.*), one a kind: constant and wildly scaled columns, rare classes,
   // duplicate and contradicting rows, and what reading found odd.
   std::vector<Error> findings;
