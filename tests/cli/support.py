@@ -380,7 +380,7 @@ class Container:
     def to_bytes(self, edit=lambda header: None):
         """The file, with checksums that are right; edit() may change the header before they are made."""
         if xxhash is None:
-            raise unittest.SkipTest("checksums need the Python module xxhash (package python3-xxhash)")
+            raise unittest.SkipTest("checksums need the Python module xxhash (tools/install_deps.sh test installs it)")
         digits = lambda data: f"{xxhash.xxh3_64_intdigest(data):016x}"
         metadata = {k: v for k, v in self.metadata.items() if not k.startswith("checksum.")}
         header, body = {"__metadata__": metadata}, b""

@@ -233,7 +233,6 @@ TEST_F(DamagedDataFile, ThousandsOfFlipsOfALargeOneAreRefused) {
   EXPECT_EQ(accepted, 0);
   EXPECT_TRUE(read(path).ok());
   close(fd);
-  if (slow) GTEST_SKIP() << "only " << flips << " flips, none accepted: the build is slow";
 }
 
 TEST_F(DamagedDataFile, TheSectionIsNamed) {
@@ -500,14 +499,6 @@ TEST_F(CacheTest, StreamsAreReadWithoutOne) {
   EXPECT_EQ(identity(*data), expected());
   EXPECT_EQ(warnings.front().id, "cache.write");
   EXPECT_FALSE(std::filesystem::exists(pipe + ".cache"));
-}
-
-TEST_F(CacheTest, FolderThatCannotBeWritten) {
-  if (geteuid() == 0) GTEST_SKIP() << "root may write anywhere";
-  std::filesystem::permissions(folder_.path(), std::filesystem::perms(0555));
-  EXPECT_EQ(identity(load().value()), expected());
-  EXPECT_EQ(ids().back(), "cache.write");
-  std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
 }
 
 TEST_F(CacheTest, NameThatCannotBeWritten) {  // also for root
