@@ -44,6 +44,12 @@ struct Descriptor {
 
 }  // namespace
 
+FileVersion version_of(const struct stat& status) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  return {static_cast<std::uint64_t>(status.st_size),
+          status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec};
+}
+
 std::string_view first_bytes(const std::string& path, std::span<char> into) {
   struct stat status {};
   if (path == "-" || stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
@@ -62,7 +68,7 @@ std::string_view first_bytes(const std::string& path, std::span<char> into) {
 
 FileBytes::~FileBytes() {
   if (fd_ < 0) return;
-  if (size_ > 0) static_cast<void>(munmap(const_cast<std::byte*>(bytes_.data()), size_));
+  static_cast<void>(munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size()));
   static_cast<void>(close(fd_));
 }
 
@@ -80,8 +86,7 @@ void FileBytes::swap(FileBytes& other) noexcept {
   std::swap(bytes_, other.bytes_);
   std::swap(owned_, other.owned_);
   std::swap(fd_, other.fd_);
-  std::swap(size_, other.size_);
-  std::swap(modified_, other.modified_);
+  std::swap(version_, other.version_);
 }
 
 FileBytes FileBytes::read(const std::string& path,
@@ -124,9 +129,7 @@ FileBytes FileBytes::map(const std::string& path) {
   FileBytes out;
   out.path_ = path;
   out.bytes_ = {static_cast<const std::byte*>(data), size};
-  out.size_ = size;
-  out.modified_[0] = file.status.st_mtim.tv_sec;
-  out.modified_[1] = file.status.st_mtim.tv_nsec;
+  out.version_ = version_of(file.status);
   out.fd_ = std::exchange(file.fd, -1);
   return out;
 }
@@ -135,8 +138,7 @@ void FileBytes::check_unchanged() const {
   if (fd_ < 0) return;
   struct stat now {};
   if (fstat(fd_, &now) != 0) fail_errno("io.read", path_, "read", errno);
-  if (static_cast<std::uint64_t>(now.st_size) != size_ || now.st_mtim.tv_sec != modified_[0] ||
-      now.st_mtim.tv_nsec != modified_[1]) {
+  if (version_of(now) != version_) {
     fail("io.changed", fmt::format("{} changed while it was read", escape(path_)));
   }
 }

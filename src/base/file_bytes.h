@@ -9,7 +9,21 @@
 
 #include "base/buffer.h"
 
+struct stat;
+
 namespace hinge {
+
+// What identifies the content of a regular file without reading it.
+struct FileVersion {
+  std::uint64_t size = 0;
+  std::int64_t modified = 0;  // nanoseconds
+  bool operator==(const FileVersion&) const = default;
+};
+FileVersion version_of(const struct stat& status);
+
+inline std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 // The bytes a regular file begins with, as many as fit `into`; nothing if it is none or cannot be
 // opened. (Looking into a pipe would take bytes out of it.) Takes no memory: what a file is must
@@ -46,8 +60,7 @@ class FileBytes {
   std::span<const std::byte> bytes_;
   Buffer<std::byte> owned_;  // read
   int fd_ = -1;              // mapped
-  std::uint64_t size_ = 0;
-  std::int64_t modified_[2] = {0, 0};
+  FileVersion version_;
 };
 
 }  // namespace hinge

@@ -40,10 +40,6 @@ const TypeName& info(DType dtype) {
   return *std::ranges::find(kTypes, dtype, &TypeName::dtype);
 }
 
-std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 // The header with the 16 digits of its own checksum as zeros, or empty if they are not there once.
 std::string blanked(std::string_view header) {
   const std::size_t at = header.find(kHeaderSumKey);

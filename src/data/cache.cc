@@ -101,7 +101,7 @@ Dataset read_cached(const std::vector<std::string>& paths, const ReadOptions& op
   std::vector<Error> found;
   Dataset data = read_text(paths, options, found);
   const Result<void> written = guard([&] {
-    if (describe(paths) != source) return;  // changed meanwhile: not worth keeping
+    if (describe(paths) != source) fail("io.changed", "the text changed while it was read");
     write_dataset(data, path, {{"source", source}, {"options", how}, {"warnings", pack(found)}});
   });
   if (!stale.empty()) {

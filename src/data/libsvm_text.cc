@@ -197,26 +197,22 @@ void parse_chunk(const Chunk& chunk, const RowRules& rules, const ReadOptions& o
   while (p < end) {
     ++batch.lines;
     const std::uint64_t offset = chunk.offset + static_cast<std::uint64_t>(p - chunk.text.data());
-    const char* next = parse_fast(p, rules, batch);
-    if (next != nullptr && static_cast<std::uint64_t>(next - p) <= options.max_line_bytes) {
-      p = next;
-      continue;
-    }
-    const char* newline =
-        static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
+    const char* const next = parse_fast(p, rules, batch);
+    const char* const newline =
+        next != nullptr
+            ? next - 1
+            : static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
     if (static_cast<std::uint64_t>(newline - p) > options.max_line_bytes) {
       batch.errors.push_back(too_long(batch.lines, options.max_line_bytes, offset));
       return;
     }
-    if (next != nullptr) {  // as long as allowed
-      p = next;
-      continue;
-    }
-    const std::size_t errors = batch.errors.size();
-    parse_careful(p, newline, chunk.unterminated && newline + 1 == end, rules, batch);
-    if (batch.errors.size() > errors) {
-      batch.errors.back().offset += offset;
-      if (batch.errors.size() == max_errors) return;
+    if (next == nullptr) {
+      const std::size_t errors = batch.errors.size();
+      parse_careful(p, newline, chunk.unterminated && newline + 1 == end, rules, batch);
+      if (batch.errors.size() > errors) {
+        batch.errors.back().offset += offset;
+        if (batch.errors.size() == max_errors) return;
+      }
     }
     p = newline + 1;
   }

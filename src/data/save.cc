@@ -1,9 +1,9 @@
 // A data set as text or in our container.
 #include <fmt/core.h>
 
-#include <charconv>
 #include <vector>
 
+#include "base/digits.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "data/data_file.h"
@@ -12,12 +12,6 @@
 
 namespace hinge {
 namespace {
-
-template <class Number>
-void append_number(std::string& text, Number number) {
-  char digits[32];
-  text.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
-}
 
 // Every number so that reading it back gives the same bits.
 template <class Value>

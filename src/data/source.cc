@@ -20,12 +20,6 @@ namespace {
 
 constexpr std::size_t kInputBytes = std::size_t{1} << 17;
 
-FileVersion version_of(const struct stat& status) {
-  constexpr std::int64_t kSecond = 1'000'000'000;
-  return {static_cast<std::uint64_t>(status.st_size),
-          status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec};
-}
-
 // What a file that is not text begins with.
 const char* recognise(std::string_view head) {
   struct Magic {

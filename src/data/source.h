@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file_bytes.h"
 #include "data/decoder.h"
 
 namespace hinge {
@@ -22,13 +23,6 @@ constexpr std::string_view kCacheSuffix = ".cache";
 std::vector<std::string> expand_source(const std::string& source);
 
 bool is_regular(const std::string& path);  // "-" is not
-
-// What identifies the content of a regular file without reading it.
-struct FileVersion {
-  std::uint64_t size = 0;
-  std::int64_t modified = 0;  // nanoseconds
-  bool operator==(const FileVersion&) const = default;
-};
 
 // Refuses what begins like a file of another kind (data.encoding). Throws Failure.
 void check_is_text(std::string_view head, const std::string& name);

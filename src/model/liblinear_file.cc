@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/digits.h"
 #include "base/error.h"
 #include "hinge/files.h"
 
@@ -304,13 +305,6 @@ double bias_weight(double bias, double feature) {
   return quotient;
 }
 
-template <class Number>
-void append(std::string& text, Number number) {
-  std::array<char, 32> digits{};
-  text.append(digits.data(),
-              std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
-}
-
 // A model that came from LIBLINEAR keeps the name of its solver: only that says whether its scores
 // are probabilities.
 std::string_view solver_name(const Model& model) {
@@ -328,10 +322,10 @@ std::string header_text(const Model& model) {
       fmt::format("{}{}\nnr_class {}\nlabel", kMagic, solver_name(model), model.labels.size());
   for (const std::int64_t label : model.labels) {
     text += ' ';
-    append(text, label);
+    append_number(text, label);
   }
   text += fmt::format("\nnr_feature {}\nbias ", model.features);
-  append(text, model.origin.bias_feature > 0 ? model.origin.bias_feature : -1.0);
+  append_number(text, model.origin.bias_feature > 0 ? model.origin.bias_feature : -1.0);
   return text + "\nw\n";
 }
 
@@ -379,7 +373,7 @@ void write_liblinear(const Model& model, const std::string& path) {
         model.columns.empty() || (next < model.columns.size() && model.columns[next] == j);
     line.clear();
     for (std::size_t k = 0; k < width; ++k) {
-      append(line, present ? model.weights_of(k)[next] : 0.0);
+      append_number(line, present ? model.weights_of(k)[next] : 0.0);
       line += ' ';
     }
     next += present;
@@ -388,7 +382,7 @@ void write_liblinear(const Model& model, const std::string& path) {
   if (model.origin.bias_feature > 0) {
     line.clear();
     for (const BinaryProblem& problem : model.problems) {
-      append(line, bias_weight(problem.bias, model.origin.bias_feature));
+      append_number(line, bias_weight(problem.bias, model.origin.bias_feature));
       line += ' ';
     }
     take(out.write(line += '\n'));

@@ -333,10 +333,6 @@ Model read_native(const TensorFile& file) {
   return model;
 }
 
-std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 }  // namespace
 
 Result<void> check_format(const Model& model, ModelFormat format) {
