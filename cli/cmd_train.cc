@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "cli.h"
 
@@ -16,6 +17,7 @@ struct Train {
   TrainOptions options;
   std::string model_path;
   std::string trace_path;
+  std::string start_path;
   std::string format;  // of the model; empty: by its name
   bool json = false;
   bool require_converged = false;
@@ -124,6 +126,7 @@ Result<void> Train::save_trace() const {
 
 // As LIBLINEAR's -v: estimates how well a model would predict, and writes none.
 int Train::run_folds() {
+  if (!start_path.empty()) usage("--folds trains on parts of the rows: --start may have seen all");
   data.read.threads = options.threads;
   data.read.memory = options.memory;
   const Result<Dataset> rows = data.load(reporter);
@@ -148,6 +151,13 @@ int Train::run() {
       usage("give MODEL: a pattern has no name to derive one from");
     model_path = default_model_path(data.source);
   }
+  if (options.solver == Solver::pegasos) {
+    if (require_converged && options.gap == 0) {
+      usage("--require-converged needs --gap: Pegasos asks for none of its own");
+    }
+    // Who wants a trace wants values in it.
+    if (!trace_path.empty() && options.pegasos.check_every == 0) options.pegasos.check_every = 1;
+  }
   const std::string outcome = fmt::format(
       "no model written{}",
       access(model_path.c_str(), F_OK) == 0 ? "; " + escape(model_path) + " unchanged" : "");
@@ -156,6 +166,11 @@ int Train::run() {
   }
   const Result<void> checked = check_outputs({model_path, trace_path}, data.inputs());
   if (!checked.ok()) return reporter.fail(checked.error(), outcome);
+  std::optional<Result<Model>> from;
+  if (!start_path.empty()) {
+    from = load_model(start_path);
+    if (!from->ok()) return reporter.fail(from->error(), outcome);
+  }
   data.read.threads = options.threads;
   data.read.memory = options.memory;
   Result<Dataset> rows = data.load(reporter);
@@ -165,12 +180,16 @@ int Train::run() {
 
   TrainControl control;
   control.stop = &stop_flag();
+  if (from) control.start = &**from;
   Result<TrainReport> report = [&] {
     ProgressLine line(!reporter.quiet);
     control.observer = [&](const Progress& p) {
-      if (!trace_path.empty()) trace += trace_line(p);
-      line.show(fmt::format("training: {:.1f} s, {:.0f} passes, gap {:.2g}", p.seconds,
-                            p.data_passes, p.relative_gap));
+      std::string text = fmt::format("training: {:.1f} s, {:.0f} passes", p.seconds, p.data_passes);
+      if (p.primal > 0) {  // else only a sign of life
+        if (!trace_path.empty()) trace += trace_line(p);
+        text += fmt::format(", gap {:.2g}", p.relative_gap);
+      }
+      line.show(text);
     };
     return train(*rows, options, control);
   }();
@@ -266,6 +285,10 @@ void add_train(CLI::App& app, Action& action) {
   command
       ->add_option("--weights", train->data.read.weights_file, "one cost factor a row, a line each")
       ->type_name("FILE");
+  command
+      ->add_option("--start", train->start_path,
+                   "pegasos: begin at this model (of the same classes), see --t0")
+      ->type_name("MODEL");
   command->add_option("--trace", train->trace_path, "write one JSON line per progress record")
       ->type_name("FILE");
   command

@@ -17,8 +17,9 @@ namespace hinge {
 namespace {
 
 constexpr int kMaxThreads = 4096;
-constexpr double kMaxBias = 1e150;  // its square must be finite
-constexpr double kMaxCost = 1e300;  // beyond it the objective overflows
+constexpr std::uint64_t kMaxT0 = std::uint64_t{1} << 53;  // steps are counted in double
+constexpr double kMaxBias = 1e150;                        // its square must be finite
+constexpr double kMaxCost = 1e300;                        // beyond it the objective overflows
 
 [[noreturn]] void bad_value(const OptionInfo& info, std::string_view text) {
   fail("usage.value",
@@ -52,6 +53,12 @@ Integer whole(const OptionInfo& info, std::string_view text) {
   return whole<Integer>(info, text, text);
 }
 
+std::uint64_t count(const OptionInfo& info, std::string_view text) {
+  const auto value = whole<std::uint64_t>(info, text);
+  if (value == 0) bad_value(info, text);
+  return value;
+}
+
 using Setter = void (*)(TrainOptions&, const OptionInfo&, std::string_view);
 
 struct Row {
@@ -82,7 +89,11 @@ std::string did_you_mean(std::string_view text, std::span<const std::string_view
   return best.empty() ? "" : fmt::format("; did you mean {}?", best);
 }
 
-constexpr std::string_view kSolvers[] = {"auto", "dual"};
+constexpr std::string_view kSolvers[] = {"auto", "dual", "pegasos"};
+constexpr std::string_view kSwitch[] = {"off", "on"};
+constexpr std::string_view kSamplings[] = {"permute", "replace", "order"};
+constexpr std::string_view kIterates[] = {"last", "average", "suffix", "random"};
+constexpr std::string_view kBestOf = "best-of:";
 constexpr std::string_view kCpus[] = {"auto", "scalar", "avx2", "avx512"};
 
 // Index of the word among those allowed; what is none of them is refused.
@@ -144,6 +155,23 @@ void set_class_weight(TrainOptions& o, const OptionInfo& info, std::string_view 
   o.class_weights.push_back({label, factor});
 }
 
+void set_iterate(TrainOptions& o, const OptionInfo& info, std::string_view text) {
+  o.pegasos.runs = 1;
+  if (text.starts_with(kBestOf)) {
+    o.pegasos.iterate = Iterate::best_of;
+    o.pegasos.runs = whole<std::uint64_t>(info, text.substr(kBestOf.size()), text);
+    if (o.pegasos.runs == 0) bad_value(info, text);
+    return;
+  }
+  o.pegasos.iterate = static_cast<Iterate>(one_of(info, text, kIterates));
+}
+
+void set_batch(TrainOptions& o, const OptionInfo& info, std::string_view text) {
+  o.pegasos.batch = 0;
+  if (text == "all") return;
+  o.pegasos.batch = count(info, text);
+}
+
 void set_cpu(TrainOptions& o, const OptionInfo& info, std::string_view text) {
   o.instruction_set = static_cast<InstructionSet>(one_of(info, text, kCpus));
 }
@@ -177,7 +205,7 @@ constexpr auto kRows = std::to_array<Row>({
     {{"lambda", "", "L", "a finite number > 0", "",
       "the same as --cost 1/(L * rows); give one of the two"},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) { o.lambda = positive(i, t); }},
-    {{"gap", "", "G", "a number in (0, 1]", "0.001",
+    {{"gap", "", "G", "a number in (0, 1]", "0.001; pegasos: none",
       "stop when (primal - bound)/primal <= G, which is proved, not guessed"},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.gap = number(i, t);
@@ -189,7 +217,7 @@ constexpr auto kRows = std::to_array<Row>({
        o.gap = number(i, t) / 100;
        if (!(o.gap > 0 && o.gap <= 1)) bad_value(i, t);
      }},
-    {{"solver", "s", "NAME", "one of auto, dual", "auto",
+    {{"solver", "s", "NAME", "one of auto, dual, pegasos", "auto",
       "auto picks by the shape of the data; LIBLINEAR's -s 3 means auto"},
      set_solver},
     {{"bias", "B", "S", "none or a number up to 1e150", "none",
@@ -212,10 +240,7 @@ constexpr auto kRows = std::to_array<Row>({
      }},
     {{"max-passes", "", "N", "a whole number > 0", "",
       "stop after N passes over the data and keep the best model so far"},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
-       o.max_passes = whole<std::uint64_t>(i, t);
-       if (o.max_passes == 0) bad_value(i, t);
-     }},
+     [](TrainOptions& o, const OptionInfo& i, std::string_view t) { o.max_passes = count(i, t); }},
     {{"reject", "", "", "", "", "several classes: rows without a positive score get no class"},
      [](TrainOptions& o, const OptionInfo&, std::string_view) { o.reject = true; }},
     {{"no-witness", "", "", "", "", "do not keep the proof in the model"},
@@ -232,6 +257,48 @@ constexpr auto kRows = std::to_array<Row>({
       "of the order rows are visited in"},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.seed = whole<std::uint64_t>(i, t);
+     }},
+    {{"epochs", "", "N", "a whole number > 0", "20, unless a gap is asked",
+      "pegasos: stop after N epochs; an epoch looks at as many rows as there are"},
+     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
+       o.pegasos.epochs = count(i, t);
+     }},
+    {{"steps", "", "T", "a whole number > 0", "", "pegasos: stop after T steps"},
+     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
+       o.pegasos.steps = count(i, t);
+     }},
+    {{"batch", "", "K", "a whole number from 1 to the number of rows, or all", "1",
+      "pegasos: rows a step looks at"},
+     set_batch},
+    {{"sampling", "", "NAME", "one of permute, replace, order", "permute",
+      "pegasos: every row once an epoch in random order; rows drawn at random; rows as they come"},
+     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
+       o.pegasos.sampling = static_cast<Sampling>(one_of(i, t, kSamplings));
+     }},
+    {{"iterate", "", "NAME", "last, average, suffix, random or best-of:S", "suffix",
+      "pegasos: which point is the result: the last, the mean of all, the mean over the last half "
+      "of the steps, one drawn by lot, the best of S such draws from shorter runs"},
+     set_iterate},
+    {{"projection", "", "on|off", "on or off", "off", "pegasos: keep |w| <= 1/sqrt(lambda)"},
+     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
+       o.pegasos.projection = one_of(i, t, kSwitch) == 1;
+     }},
+    {{"rescale", "", "on|off", "on or off", "on",
+      "pegasos: multiply the result by the number that minimises the primal"},
+     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
+       o.pegasos.rescale = one_of(i, t, kSwitch) == 1;
+     }},
+    {{"t0", "", "N", "a whole number from 0 to 2^53", "0; with --start: the number of rows",
+      "pegasos: the first step has the size of step N + 1"},
+     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
+       o.pegasos.t0 = whole<std::uint64_t>(i, t);
+       if (*o.pegasos.t0 > kMaxT0) bad_value(i, t);
+     }},
+    {{"check-every", "", "N", "a whole number > 0", "",
+      "pegasos: compute primal and bound every N epochs (two passes over the data each); default: "
+      "ever further apart if a gap is asked, else at the end"},
+     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
+       o.pegasos.check_every = count(i, t);
      }},
     {{"cpu", "", "NAME", "one of auto, scalar, avx2, avx512", "auto",
       "instruction set of the inner loops; the model is the same for any"},
@@ -273,13 +340,21 @@ Result<void> validate(const TrainOptions& o) {
     };
     check(o.cost > 0 && o.cost <= kMaxCost, "cost: expected a finite number > 0");
     check(o.lambda >= 0 && o.lambda <= kMaxCost, "lambda: expected a finite number > 0");
-    check(o.gap > 0 && o.gap <= 1, "gap: expected a number in (0, 1]");
+    check(o.gap >= 0 && o.gap <= 1, "gap: expected a number in (0, 1], or 0 for the default");
     check(std::abs(o.bias) <= kMaxBias, "bias: expected a number up to 1e150");
     check(o.threads >= 0 && o.threads <= kMaxThreads, "threads: expected 0 to 4096");
     check(o.time_limit >= 0, "time_limit: expected seconds >= 0");
     for (const ClassWeight& w : o.class_weights) {
       check(std::isfinite(w.factor) && w.factor > 0, "class weight: expected a factor > 0");
     }
+    const PegasosOptions& p = o.pegasos;
+    check(o.solver == Solver::pegasos || p == PegasosOptions{},
+          "--epochs, --steps, --batch, --sampling, --iterate, --projection, --rescale, --t0 and "
+          "--check-every are for --solver pegasos");
+    check(p.epochs == 0 || p.steps == 0, "give --epochs or --steps, not both");
+    check(p.runs > 0 && (p.runs == 1 || p.iterate == Iterate::best_of),
+          "runs: expected at least 1, and 1 unless the iterate is best_of");
+    check(p.t0.value_or(0) <= kMaxT0, "t0: expected a whole number from 0 to 2^53");
   });
 }
 

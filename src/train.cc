@@ -23,6 +23,7 @@
 namespace hinge {
 namespace {
 
+constexpr double kDefaultGap = 1e-3;
 constexpr std::uint64_t kMaxWitnessBytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a thousand times larger
 
@@ -162,7 +163,13 @@ const Kernels& choose_kernels(InstructionSet wanted) {
 class Trainer {
  public:
   Trainer(const Dataset& data, const TrainOptions& options, const TrainControl& control)
-      : data_(data), options_(options), control_(control), pool_(options.threads) {
+      : data_(data),
+        options_(options),
+        control_(control),
+        gap_(options.gap > 0                     ? options.gap
+             : options.solver == Solver::pegasos ? 0
+                                                 : kDefaultGap),
+        pool_(options.threads) {
     if (control.observer) {
       observer_ = [this](const Progress& progress) {
         const std::lock_guard lock(mutex_);
@@ -175,15 +182,17 @@ class Trainer {
     check_data(data_, options_, report_.warnings);
     check_scale(data_, pool_, report_.warnings);
     prepare();
+    check_pegasos();
     const std::size_t problems = report_.model.problems.size();
     report_.problem_seconds.resize(problems);
     if (problems == 1) {
-      solve(0, pool_);
+      solve(0, 1, pool_);
     } else {
       // Whole problems side by side; inside each, one thread.
-      pool_.run(problems, [&](std::size_t k) {
+      const std::size_t groups = options_.solver == Solver::pegasos ? sweeps(problems) : problems;
+      pool_.run(groups, [&](std::size_t group) {
         Pool alone(1);
-        solve(k, alone);
+        solve(problems * group / groups, problems * (group + 1) / groups, alone);
       });
     }
     finish();
@@ -191,6 +200,16 @@ class Trainer {
   }
 
  private:
+  // Into how many sweeps Pegasos' classes are cut: one a thread, none of a single class (the bits
+  // of a class are the same among any others, not alone), none so large that its counters outgrow
+  // the rows.
+  std::size_t sweeps(std::size_t problems) const {
+    constexpr std::size_t kClasses = 32;
+    const std::size_t wanted =
+        std::max(static_cast<std::size_t>(pool_.threads()), (problems + kClasses - 1) / kClasses);
+    return std::min(wanted, problems / 2);
+  }
+
   void prepare() {
     Model& model = report_.model;
     for (const LabelCount& c : data_.classes()) model.labels.push_back(c.label);
@@ -209,7 +228,9 @@ class Trainer {
     model.weights.resize(model.problems.size() * model.width());
 
     Origin& origin = model.origin;
-    origin.solver = options_.solver == Solver::automatic ? "auto:dual" : "dual";
+    origin.solver = options_.solver == Solver::automatic ? "auto:dual"
+                    : options_.solver == Solver::dual    ? "dual"
+                                                         : "pegasos";
     origin.class_weights = class_weights(data_, options_, report_.warnings);
     costs_ = row_costs(data_, origin.class_weights);
     check_costs(data_, costs_);
@@ -221,7 +242,7 @@ class Trainer {
     }
     initial_primal_ = origin.cost * total;
     report_.lambda = 1 / (origin.cost * total);
-    origin.gap = options_.gap;
+    origin.gap = gap_;
     origin.bias_feature = std::max(0.0, options_.bias);
     origin.row_weights = !data_.weights().empty();
     origin.seed = options_.seed;
@@ -231,36 +252,92 @@ class Trainer {
     origin.fingerprint = fingerprint(data_, pool_);
   }
 
+  // What can only be checked with the data at hand.
+  void check_pegasos() const {
+    if (options_.pegasos.batch > data_.rows()) {
+      fail("usage.value", fmt::format("--batch: expected at most the {} rows of the data, got {}",
+                                      data_.rows(), options_.pegasos.batch));
+    }
+    if (control_.start == nullptr) return;
+    const Model& start = *control_.start;
+    if (options_.solver != Solver::pegasos) {
+      fail("usage.value", "--start: only --solver pegasos begins at a model");
+    }
+    if (options_.pegasos.t0 == 0) {
+      fail("usage.value", "--t0: with --start expected at least 1: step 1 forgets where it began");
+    }
+    std::vector<std::int64_t> labels = start.labels, ours = report_.model.labels;
+    std::ranges::sort(labels);
+    std::ranges::sort(ours);
+    if (labels != ours) fail("model.start", "it has other labels than the data");
+    for (const BinaryProblem& problem : start.problems) {
+      if (problem.bias != 0 && options_.bias <= 0) {
+        fail("model.start", "it has a bias", "give --bias a number");
+      }
+    }
+  }
+
   // Once a run is interrupted, classes not yet begun are not begun: w = 0 with its certificate.
-  bool skip(BinaryProblem& out) {
+  bool skip(std::size_t first, std::size_t last) {
     if (control_.stop == nullptr || !control_.stop->load(std::memory_order_relaxed)) return false;
-    out.certificate = {.primal = initial_primal_, .dual = 0, .relative_gap = 1, .bound = "witness"};
-    if (options_.witness) out.witness.states.assign((data_.rows() + 3) / 4, 0);
+    for (std::size_t k = first; k < last; ++k) {
+      BinaryProblem& out = report_.model.problems[k];
+      out.certificate = {
+          .primal = initial_primal_, .dual = 0, .relative_gap = 1, .bound = "witness"};
+      if (options_.witness) out.witness.states.assign((data_.rows() + 3) / 4, 0);
+    }
     const std::lock_guard lock(mutex_);
     interrupted_ = true;
     return true;
   }
 
-  void solve(std::size_t k, Pool& pool) {
+  // Solves the problems first .. last - 1: one, or with Pegasos several in one sweep.
+  void solve(std::size_t first, std::size_t last, Pool& pool) {
     Model& model = report_.model;
-    BinaryProblem& out = model.problems[k];
-    if (skip(out)) return;
-    const std::vector<std::int8_t> y = signs(data_, out.label);
-    const Problem problem = {.data = model.columns.empty() ? &data_ : &compact_,
-                             .y = y,
-                             .costs = costs_,
-                             .cost = model.origin.cost,
-                             .bias = model.origin.bias_feature};
-    const Limits limits = {.gap = options_.gap,
+    if (skip(first, last)) return;
+    std::vector<std::vector<std::int8_t>> y;
+    std::vector<Problem> problems;
+    std::vector<Monitor> monitors;
+    std::vector<Start> starts;
+    const Limits limits = {.gap = gap_,
                            .seconds = options_.time_limit,
                            .passes = options_.max_passes,
                            .stop = control_.stop};
-    Monitor monitor(limits, clock_, k, observer_);
+    for (std::size_t k = first; k < last; ++k) {
+      y.push_back(signs(data_, model.problems[k].label));
+      problems.push_back({.data = model.columns.empty() ? &data_ : &compact_,
+                          .y = y.back(),
+                          .costs = costs_,
+                          .cost = model.origin.cost,
+                          .bias = model.origin.bias_feature});
+      monitors.emplace_back(limits, clock_, k, observer_);
+      if (control_.start != nullptr) starts.push_back(start(k, problems.back()));
+    }
+    const SolverOptions options = {.seed = options_.seed,
+                                   .kernels = &choose_kernels(options_.instruction_set),
+                                   .pegasos = options_.pegasos,
+                                   .start = starts};
     const Stopwatch solve_clock;
-    const Solution solution = solve_dual(
-        problem, {.seed = options_.seed, .kernels = &choose_kernels(options_.instruction_set)},
-        monitor, pool);
-    const double solve_seconds = solve_clock.seconds();
+    std::vector<Solution> solutions;
+    if (options_.solver == Solver::pegasos) {
+      solutions = solve_pegasos(problems, options, monitors, pool);
+    } else {
+      solutions.push_back(solve_dual(problems[0], options, monitors[0], pool));
+    }
+    const double share = solve_clock.seconds() / static_cast<double>(last - first);
+    for (std::size_t k = first; k < last; ++k) {
+      keep(k, problems[k - first], solutions[k - first], share, pool);
+      const std::lock_guard lock(mutex_);
+      interrupted_ = interrupted_ || (monitors[k - first].reason() == StopReason::interrupted &&
+                                      !converged(model.problems[k]));
+    }
+  }
+
+  // Certifies a solution and moves it into the model.
+  void keep(std::size_t k, const Problem& problem, const Solution& solution, double solve_seconds,
+            Pool& pool) {
+    Model& model = report_.model;
+    BinaryProblem& out = model.problems[k];
     const Stopwatch certify_clock;
     out.certificate = certify(problem, solution.w, solution.alpha, pool);
     if (options_.witness) out.witness = compact(problem, solution.alpha);
@@ -276,12 +353,48 @@ class Trainer {
     report_.certify_seconds += certify_seconds;
     report_.iterations += solution.iterations;
     report_.rows_touched += solution.rows_touched;
-    interrupted_ = interrupted_ || (monitor.reason() == StopReason::interrupted && !converged(out));
     stalled_ = stalled_ || solution.stalled;
   }
 
+  // What the start model says of problem k, in the columns of the problem. Its labels may stand in
+  // another order; the hyperplane of two classes the other way round is the negative one.
+  Start start(std::size_t k, const Problem& problem) const {
+    const Model& from = *control_.start;
+    const Model& model = report_.model;
+    const bool turned = model.binary() && from.labels[0] != model.labels[0];
+    const auto at = static_cast<std::size_t>(
+        std::ranges::find(from.labels, model.problems[k].label) - from.labels.begin());
+    const std::size_t plane = model.binary() ? 0 : at;
+    const double sign = turned ? -1 : 1;
+    Start start;
+    start.w.resize(problem.dimension());
+    const std::span<const double> weights = from.weights_of(plane);
+    for (std::size_t j = 0; j < model.width(); ++j) {
+      std::uint64_t column = model.columns.empty() ? j : model.columns[j];
+      if (!from.columns.empty()) {
+        const auto found = std::ranges::lower_bound(from.columns, column);
+        if (found == from.columns.end() || *found != column) continue;
+        column = static_cast<std::uint64_t>(found - from.columns.begin());
+      }
+      if (column < weights.size()) start.w[j] = sign * weights[column];
+    }
+    if (problem.bias != 0) start.w.back() = sign * from.problems[plane].bias / problem.bias;
+    const Witness& witness = from.problems[plane].witness;
+    if (!witness.empty() && !turned && from.origin.fingerprint == model.origin.fingerprint) {
+      Problem before = problem;
+      const std::vector<double> costs = row_costs(data_, from.origin.class_weights);
+      before.costs = costs;
+      before.cost = from.origin.cost;
+      start.alpha = expand(before, witness);
+      for (std::uint64_t i = 0; i < start.alpha.size(); ++i) {
+        start.alpha[i] = std::min(start.alpha[i], problem.upper(i));
+      }
+    }
+    return start;
+  }
+
   bool converged(const BinaryProblem& problem) const {
-    return problem.certificate.relative_gap <= options_.gap;
+    return problem.certificate.relative_gap <= gap_;
   }
 
   void finish() {
@@ -300,7 +413,7 @@ class Trainer {
                      : interrupted_ ? StopReason::interrupted
                                     : StopReason::limit;
     model.origin.status = report_.status;
-    if (report_.status == StopReason::limit) {
+    if (report_.status == StopReason::limit && gap_ > 0) {
       const double gap = model.certificate().relative_gap;
       report_.warnings.push_back(
           stalled_
@@ -308,7 +421,7 @@ class Trainer {
                              fmt::format("rounding ended progress at gap {:.3g}", gap))
               : make_warning("solver.limit",
                              fmt::format("stopped by a limit at gap {:.3g}; {:.3g} was asked for",
-                                         gap, options_.gap)));
+                                         gap, gap_)));
     }
     drop_large_witness();
     report_.data_passes =
@@ -337,6 +450,7 @@ class Trainer {
   Dataset compact_;  // the columns that occur, where these are few among many
   const TrainOptions& options_;
   const TrainControl& control_;
+  const double gap_;  // asked for; 0 = none
   Pool pool_;
   Stopwatch clock_;
   std::vector<double> costs_;

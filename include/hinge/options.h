@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,13 +16,39 @@
 
 namespace hinge {
 
-enum class Solver : std::uint8_t { automatic, dual };
+enum class Solver : std::uint8_t { automatic, dual, pegasos };
 enum class InstructionSet : std::uint8_t { automatic, scalar, avx2, avx512 };
+
+// Which rows a step of Pegasos looks at: every row once an epoch in an order drawn anew (permute),
+// rows drawn from all of them (replace), or rows as they come (order).
+enum class Sampling : std::uint8_t { permute, replace, order };
+
+// Which of the points w_1, w_2, ... Pegasos passed is the result: the last; the mean of all; the
+// mean over the last half of the steps; one of them drawn by lot; or the best of several such
+// draws, each from a run of its own.
+enum class Iterate : std::uint8_t { last, average, suffix, random, best_of };
+
+// How `--solver pegasos` works; docs/pegasos.md says what each is for. An epoch is ceil(rows/batch)
+// steps.
+struct PegasosOptions {
+  std::uint64_t batch = 1;  // rows a step looks at, at most all; 0 = all
+  bool projection = false;  // keep |w| <= 1/sqrt(lambda)
+  Sampling sampling = Sampling::permute;
+  Iterate iterate = Iterate::suffix;
+  std::uint64_t runs = 1;                // with Iterate::best_of: how many runs share the steps
+  std::uint64_t epochs = 0;              // 0: 20, unless `steps` or a gap says when to stop
+  std::uint64_t steps = 0;               // 0: as many as the epochs have; not with `epochs`
+  std::optional<std::uint64_t> t0 = {};  // steps t0 + 1, t0 + 2, ...; none: 0, or rows with a start
+  std::uint64_t check_every = 0;  // epochs between exact looks at primal and bound; 0: at the end,
+                                  // or, when a gap is asked, ever more apart
+  bool rescale = true;            // multiply the result by the factor that minimises the primal
+  bool operator==(const PegasosOptions&) const = default;
+};
 
 struct TrainOptions {
   double cost = 1;    // C of 1/2|w|^2 + C sum c_i h_i; finite, > 0
   double lambda = 0;  // > 0: cost = 1/(lambda sum c_i) instead of `cost`
-  double gap = 1e-3;  // stop when (primal - bound)/primal <= gap; in (0, 1]
+  double gap = 0;  // stop when (primal - bound)/primal <= gap; in (0, 1]; 0: 1e-3, Pegasos: never
   Solver solver = Solver::automatic;
   double bias = 0;  // value of a constant, regularised feature; 0 = none
   std::vector<ClassWeight> class_weights = {};  // factor > 0 on the cost of a row of that class
@@ -35,6 +62,7 @@ struct TrainOptions {
   std::uint64_t memory = 0;  // bytes rows and training may take; 0 = no limit; memory.limit beyond
   std::uint64_t seed = 1;
   InstructionSet instruction_set = InstructionSet::automatic;  // never changes the result
+  PegasosOptions pegasos = {};                                 // Solver::pegasos only
 };
 
 struct OptionInfo {

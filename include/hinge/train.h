@@ -29,7 +29,7 @@ struct Progress {
   double seconds = 0;       // since training began
   std::uint64_t iteration = 0;
   double data_passes = 0;  // rows touched / rows
-  double primal = 0;       // best so far
+  double primal = 0;       // best so far; 0: not computed, this is a sign of life
   double dual = 0;         // best bound so far
   double relative_gap = 1;
   std::uint64_t active_rows = 0;
@@ -42,6 +42,9 @@ struct Progress {
 struct TrainControl {
   std::function<void(const Progress&)> observer = {};
   const std::atomic<bool>* stop = nullptr;  // true: end soon and return the best model so far
+  // Where to begin (Solver::pegasos): a model with the labels and the bias of the data to come.
+  // What it does not know starts at 0. If it was trained on the same data, its proof counts too.
+  const Model* start = nullptr;
 };
 
 struct TrainReport {

@@ -169,6 +169,8 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
      "classifiers."},
     {"model.magic", kCorrupt, "The file is not a hinge model.",
      "Check the order of the arguments: predict DATA MODEL, verify MODEL DATA."},
+    {"model.start", kUsage, "The model to start from does not fit the data.",
+     "Give one that was trained on rows of the same classes, or train without --start."},
     {"model.trailing", kCorrupt, "The model file has bytes after its end.",
      "The file was damaged. Restore it from a copy, or train again."},
     {"model.truncated", kCorrupt, "The model file is cut off.",

@@ -3,6 +3,10 @@
 // Every instruction set gives the same bits: a dot product has eight lanes (element k goes to lane
 // k mod 8), each product is rounded before it is added, and the lanes are summed in one fixed
 // order.
+//
+// The *_many forms work on several vectors at once, which lie interleaved: entry j of vector c is
+// w[j * stride + c], stride a multiple of 4. A row is read once for all of them; each vector's sum
+// is taken in the order of the columns, so its bits do not depend on its neighbours.
 #pragma once
 
 #include <cstddef>
@@ -28,11 +32,29 @@ struct Kernels {
   double (*dot_f64)(SparseRow<double> row, const double* w);
   void (*add_f32)(SparseRow<float> row, double a, double* w);  // w[columns[k]] += a values[k]
   void (*add_f64)(SparseRow<double> row, double a, double* w);
+  // out[c] = sum_k values[k] w[columns[k] * stride + c]
+  void (*dot_many_f32)(SparseRow<float> row, const double* w, std::size_t stride, double* out);
+  void (*dot_many_f64)(SparseRow<double> row, const double* w, std::size_t stride, double* out);
+  // w[columns[k] * stride + c] += a[c] values[k]
+  void (*add_many_f32)(SparseRow<float> row, const double* a, std::size_t stride, double* w);
+  void (*add_many_f64)(SparseRow<double> row, const double* a, std::size_t stride, double* w);
 
   double dot(SparseRow<float> row, const double* w) const { return dot_f32(row, w); }
   double dot(SparseRow<double> row, const double* w) const { return dot_f64(row, w); }
   void add(SparseRow<float> row, double a, double* w) const { add_f32(row, a, w); }
   void add(SparseRow<double> row, double a, double* w) const { add_f64(row, a, w); }
+  void dot_many(SparseRow<float> row, const double* w, std::size_t stride, double* out) const {
+    dot_many_f32(row, w, stride, out);
+  }
+  void dot_many(SparseRow<double> row, const double* w, std::size_t stride, double* out) const {
+    dot_many_f64(row, w, stride, out);
+  }
+  void add_many(SparseRow<float> row, const double* a, std::size_t stride, double* w) const {
+    add_many_f32(row, a, stride, w);
+  }
+  void add_many(SparseRow<double> row, const double* a, std::size_t stride, double* w) const {
+    add_many_f64(row, a, stride, w);
+  }
 };
 
 // What this CPU can run, slowest first; "scalar" is always there.

@@ -11,7 +11,7 @@
 namespace hinge {
 
 struct Limits {
-  double gap = 1e-3;
+  double gap = 1e-3;                        // 0 = none asked
   double seconds = 0;                       // infinite = none
   std::uint64_t passes = 0;                 // 0 = none
   const std::atomic<bool>* stop = nullptr;  // set by a signal
@@ -34,6 +34,13 @@ class Monitor {
       return true;
     }
     return poll(progress.data_passes);
+  }
+
+  // A sign of life where values are not known: primal and dual are 0.
+  void mark(Progress progress) const {
+    progress.problem = problem_;
+    progress.seconds = clock_.seconds();
+    if (observer_) observer_(progress);
   }
 
   // Cheap; to be asked between small pieces of work. True: stop.

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/parallel.h"
 #include "data/problem.h"
+#include "hinge/options.h"
 #include "kernels/kernels.h"
 #include "solve/monitor.h"
 
@@ -21,9 +23,17 @@ struct Solution {
   bool stalled = false;  // ended because rounding allows no further progress
 };
 
+// Where a solver may begin, for one problem.
+struct Start {
+  std::vector<double> w;      // problem.dimension() numbers
+  std::vector<double> alpha;  // a dual point inside the box, or empty
+};
+
 struct SolverOptions {
   std::uint64_t seed = 1;
   const Kernels* kernels = &best_kernels();
+  PegasosOptions pegasos = {};
+  std::span<const Start> start = {};  // one a problem, or none: w = 0
 };
 
 // Dual coordinate descent. Each step moves one dual variable to its optimum:
@@ -33,5 +43,12 @@ struct SolverOptions {
 // computes P and D from all rows and chooses the rows to work on anew.
 Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                     Pool& pool);
+
+// Pegasos: stochastic sub-gradient steps (pegasos_state.h) in all published variants. Problems that
+// share rows, costs and bias are solved in one sweep: a row is read once and updates all of them.
+// Two or more at once give each the same bits as any other two or more would. One monitor a
+// problem; a limit of 0 on the gap means that none was asked for.
+std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const SolverOptions& options,
+                                    std::span<Monitor> monitors, Pool& pool);
 
 }  // namespace hinge

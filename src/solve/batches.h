@@ -1,0 +1,46 @@
+// Which rows the steps of a stochastic solver look at: sets A_1, A_2, ... of `batch` rows each, a
+// function of (seed, stream) alone.
+//
+//   permute  every row once an epoch, in an order drawn anew each epoch
+//   replace  each set drawn from all rows, without regard to the sets before it
+//   order    the rows as they come, over and over
+//
+// An epoch is ceil(rows / batch) steps. With permute and order the last set of an epoch may be
+// short; with replace none is. No set holds a row twice.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hinge/options.h"
+
+namespace hinge {
+
+class Batches {
+ public:
+  Batches(std::uint64_t rows, std::uint64_t batch, Sampling sampling, std::uint64_t seed,
+          std::uint64_t stream);
+
+  std::uint64_t steps_per_epoch() const { return steps_per_epoch_; }
+
+  // The rows of the next steps, set after set: at least one step, at most `max_steps` (> 0), never
+  // beyond the end of an epoch. Valid until the next call.
+  std::span<const std::uint64_t> next(std::uint64_t max_steps);
+
+ private:
+  void add_permuted(std::uint64_t rows);
+  void add_drawn(std::uint64_t step);
+
+  std::uint64_t rows_, batch_, steps_per_epoch_;
+  Sampling sampling_;
+  std::uint64_t seed_, stream_;
+  std::uint64_t steps_ = 0;  // handed out
+  // permute: numbers of the runs of neighbouring rows, in this epoch's order; replace: all rows.
+  std::vector<std::uint64_t> deck_;
+  std::uint64_t run_ = 1;             // rows of a run
+  std::uint64_t card_ = 0, row_ = 0;  // permute: the run whose turn it is, and the row in it
+  std::vector<std::uint64_t> chunk_;  // what next() returned
+};
+
+}  // namespace hinge

@@ -1,0 +1,33 @@
+// Exact line search along a ray for sums of hinges (docs/math.md):
+//
+//   f(t) = a/2 t^2 + b t + sum_i u_i max(0, c_i + t d_i),   t >= 0,   a >= 0, u_i >= 0
+//
+// f is convex and piecewise quadratic; each row bends it at t_i = -c_i/d_i, where its slope rises
+// by u_i |d_i|. The minimum is found by weighted selection among the bends: O(rows), no sort.
+#pragma once
+
+#include <vector>
+
+namespace hinge {
+
+class LineSearch {
+ public:
+  LineSearch(double a, double b) : a_(a), slope_(b) {}
+
+  void reserve(std::size_t rows) { bends_.reserve(rows); }
+  // One hinge u max(0, c + t d).
+  void add(double u, double c, double d);
+
+  // The smallest t >= 0 that minimises f; infinity if f falls for ever. Uses up what was added.
+  double minimum();
+
+ private:
+  struct Bend {
+    double at, rise;
+  };
+  double a_;
+  double slope_;  // f'(0+)
+  std::vector<Bend> bends_;
+};
+
+}  // namespace hinge

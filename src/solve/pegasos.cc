@@ -1,0 +1,385 @@
+// Map: Pegasos::run is the whole, one_run() the loop over steps. What interrupts the steps (looks
+// at primal and bound, marks, points to remember) happens at known steps. look() measures exactly
+// and keeps the best point and the best bound of each problem.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "solve/batches.h"
+#include "solve/line_search.h"
+#include "solve/pegasos_state.h"
+#include "solve/solver.h"
+
+namespace hinge {
+namespace {
+
+constexpr std::uint64_t kDefaultEpochs = 20;
+constexpr std::uint64_t kLookShare =
+    8;  // looks 1 + epoch/8 epochs apart: the gap falls like 1/epoch
+constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kLot = 0x6c6f74;  // random stream of the point drawn by lot
+
+// Two things are summed over about the last half of the steps: points, and visits and hits. Where
+// the end is known, the sum begins half-way. Where it is not, it is begun anew at marks `unit`,
+// 2 `unit`, 4 `unit`, ..., and the sum of the part before is kept: of the two beginnings one is
+// never far from the middle.
+class LastHalf {
+ public:
+  // half: where the sum shall begin, 0 = not known; unit: 0 = no marks but that.
+  LastHalf(std::uint64_t half, std::uint64_t unit) : half_(half), unit_(unit) { advance(); }
+
+  std::uint64_t next() const { return next_; }
+  void mark() {
+    previous_ = start_;
+    start_ = next_;
+    advance();
+  }
+  // Whether, after `steps`, the part before the last mark belongs to the last half; the part since
+  // then must have `least` steps to stand alone.
+  bool both(std::uint64_t steps, std::uint64_t least) const {
+    const auto off = [&](std::uint64_t x) { return x > steps / 2 ? x - steps / 2 : steps / 2 - x; };
+    return steps - start_ < least || off(previous_) <= off(start_);
+  }
+
+ private:
+  void advance() {
+    next_ = half_ > start_ ? half_ : kNever;
+    std::uint64_t mark = unit_ == 0 ? kNever : unit_;
+    while (mark <= start_) mark *= 2;
+    next_ = std::min(next_, mark);
+  }
+
+  std::uint64_t half_, unit_;
+  std::uint64_t previous_ = 0, start_ = 0, next_ = 0;
+};
+
+template <class Value>
+class Pegasos {
+ public:
+  Pegasos(std::span<const Problem> problems, const CsrView<Value>& m, const SolverOptions& options,
+          std::span<Monitor> monitors, Pool& pool)
+      : problems_(problems),
+        planes_(problems.size()),
+        m_(m),
+        asked_(options.pegasos),
+        seed_(options.seed),
+        start_(options.start),
+        monitors_(monitors),
+        passes_(m, problems[0].bias, problems.size(), *options.kernels, pool),
+        batch_(asked_.batch == 0 ? m.rows : asked_.batch),
+        epoch_((m.rows + batch_ - 1) / batch_),
+        best_(problems.size()) {
+    const bool gap_asked = monitors[0].limits().gap > 0;
+    const bool best_of = asked_.iterate == Iterate::best_of;
+    looks_ = (gap_asked || asked_.check_every > 0) && !best_of;
+    if (asked_.steps > 0) {
+      total_ = asked_.steps;
+    } else if (asked_.epochs > 0 || !gap_asked || best_of) {
+      const std::uint64_t epochs = asked_.epochs > 0 ? asked_.epochs : kDefaultEpochs;
+      total_ = epochs > kNever / epoch_ ? kNever : epochs * epoch_;
+    }
+  }
+
+  std::vector<Solution> run() {
+    judge_start();
+    const std::uint64_t runs =
+        asked_.iterate == Iterate::best_of ? std::min(asked_.runs, total_) : 1;
+    for (std::uint64_t k = 0; k < runs && !stopped_; ++k) {
+      one_run(k, total_ / runs + (k < total_ % runs ? 1 : 0));
+    }
+    std::vector<Solution> solutions;
+    for (Best& best : best_) {
+      solutions.push_back({.w = std::move(best.w),
+                           .alpha = std::move(best.alpha),
+                           .iterations = steps_,
+                           .rows_touched = solutions.empty() ? rows_touched_ : 0});
+    }
+    return solutions;
+  }
+
+ private:
+  struct Best {
+    double primal = std::numeric_limits<double>::infinity();
+    double dual = -1;  // any bound is better
+    std::vector<double> w, alpha;
+  };
+
+  struct Run {
+    PegasosState<Value> state;
+    std::uint64_t total;      // steps to do
+    std::uint64_t steps = 0;  // done
+    std::uint64_t next_look;
+    LastHalf points, counts;
+    std::vector<double> points_before = {};         // sum of the points before the last mark
+    std::vector<std::uint32_t> counts_before = {};  // visits and hits before the last mark
+    std::uint64_t averaged_before = 0;
+    Random lot;
+    std::uint64_t next_draw;
+    std::vector<double> drawn = {};  // the point drawn by lot
+  };
+
+  bool suffix() const { return asked_.iterate == Iterate::suffix; }
+  bool by_lot() const {
+    return asked_.iterate == Iterate::random || asked_.iterate == Iterate::best_of;
+  }
+
+  Run begin(std::uint64_t number, std::uint64_t total) {
+    const double t0 = asked_.t0        ? static_cast<double>(*asked_.t0)
+                      : start_.empty() ? 0.0
+                                       : static_cast<double>(m_.rows);
+    const bool ends = total != kNever;
+    const std::uint64_t half_epoch = std::max<std::uint64_t>(1, epoch_ / 2);
+    return {
+        .state = PegasosState<Value>({.problems = problems_,
+                                      .batch = batch_,
+                                      .projection = asked_.projection,
+                                      .t0 = t0,
+                                      .start = start_},
+                                     passes_),
+        .total = total,
+        .next_look = looks_ ? look_after(0) : total,
+        .points = LastHalf(suffix() && ends ? total / 2 : 0, suffix() && looks_ ? half_epoch : 0),
+        .counts = LastHalf(ends ? total / epoch_ / 2 * epoch_ : 0, looks_ ? epoch_ : 0),
+        .lot = Random(seed_, kLot, number),
+        .next_draw = by_lot() ? 0 : kNever};
+  }
+
+  void one_run(std::uint64_t number, std::uint64_t total) {
+    Batches batches(m_.rows, batch_, asked_.sampling, seed_, number);
+    Run run = begin(number, total);
+    if (asked_.iterate == Iterate::average) run.state.begin_mean();
+    if (by_lot()) draw(run);
+    stopped_ = poll();
+    bool looked = false;
+    while (run.steps < run.total && !stopped_) {
+      const std::uint64_t until =
+          std::min({run.next_look, run.points.next(), run.counts.next(), run.next_draw, run.total});
+      const std::span<const std::uint64_t> rows = batches.next(until - run.steps);
+      run.state.run(rows);
+      const std::uint64_t steps = (rows.size() + batch_ - 1) / batch_;
+      run.steps += steps;
+      steps_ += steps;
+      rows_touched_ += rows.size();
+      looked = run.steps == run.next_look;
+      if (looked) {
+        stopped_ = look(run);
+        run.next_look = look_after(run.steps);
+      } else if (run.steps % epoch_ == 0) {
+        monitors_[0].mark(progress());
+      }
+      mark(run);
+      stopped_ = stopped_ || poll();
+    }
+    if (!looked) stopped_ = look(run) || stopped_;
+  }
+
+  std::uint64_t look_after(std::uint64_t steps) const {
+    const std::uint64_t epochs = steps / epoch_;
+    return (epochs + (asked_.check_every > 0 ? asked_.check_every : 1 + epochs / kLookShare)) *
+           epoch_;
+  }
+
+  // What is due between two steps.
+  void mark(Run& run) {
+    if (run.steps == run.next_draw) draw(run);
+    if (run.steps == run.points.next()) {
+      run.points_before = run.state.averaging() ? run.state.sum() : std::vector<double>();
+      run.averaged_before = run.state.averaged();
+      run.state.begin_mean();
+      run.points.mark();
+    }
+    if (run.steps == run.counts.next()) {
+      run.counts_before = run.state.counts();
+      std::ranges::fill(run.state.counts(), 0);
+      run.counts.mark();
+    }
+  }
+
+  // The point that meets step t replaces the one drawn before with probability 1/t, so that each of
+  // w_1 .. w_t is as likely. Steps at which it does not are skipped at once.
+  void draw(Run& run) {
+    run.drawn = run.state.point();
+    const double next = static_cast<double>(run.steps + 1) / (1 - run.lot.uniform());
+    run.next_draw = next < 0x1p62 ? static_cast<std::uint64_t>(next) : kNever;
+  }
+
+  bool poll() {
+    bool stop = false;
+    for (Monitor& monitor : monitors_) stop = monitor.poll(passes_done()) || stop;
+    return stop;
+  }
+
+  double passes_done() const {
+    return static_cast<double>(rows_touched_) / static_cast<double>(m_.rows);
+  }
+  Progress progress() const {
+    Progress progress;
+    progress.iteration = steps_;
+    progress.data_passes = passes_done();
+    return progress;
+  }
+
+  // The point of the run that is to be its result.
+  std::vector<double> chosen(const Run& run) const {
+    if (by_lot()) return run.drawn;
+    if (!run.state.averaging() || asked_.iterate == Iterate::last) return run.state.point();
+    std::vector<double> mean = run.state.sum();
+    std::uint64_t count = run.state.averaged();
+    if (suffix() && !run.points_before.empty() && run.points.both(run.steps, 1)) {
+      for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += run.points_before[j];
+      count += run.averaged_before;
+    }
+    if (count == 0) return run.state.point();
+    for (double& x : mean) x /= static_cast<double>(count);
+    return mean;
+  }
+
+  // Exact primal and bound at the chosen point; keeps what is better than before. True: stop.
+  bool look(Run& run) {
+    const std::vector<double> w = chosen(run);
+    std::vector<double> rows(m_.rows * passes_.stride());  // scores, then y alpha
+    passes_.scores(m_.rows, std::identity(), w.data(), rows.data());
+    for (std::size_t c = 0; c < planes_; ++c) {
+      const double factor = judge(c, w, rows);
+      guess_alpha(run, c, factor, rows);
+    }
+    bound(rows);
+    rows_touched_ += 2 * m_.rows;
+    bool stop = true;
+    for (std::size_t c = 0; c < planes_; ++c) stop = report(c) && stop;
+    return stop;
+  }
+
+  // P at the point, or at the best multiple of it; returns the multiple.
+  double judge(std::size_t c, const std::vector<double>& w, const std::vector<double>& scores) {
+    const Problem& problem = problems_[c];
+    const std::size_t stride = passes_.stride();
+    double square = 0;
+    for (std::size_t j = c; j < w.size(); j += stride) square += w[j] * w[j];
+    double factor = 1;
+    if (asked_.rescale) {
+      LineSearch search(square, 0);
+      search.reserve(m_.rows);
+      for (std::uint64_t i = 0; i < m_.rows; ++i) {
+        search.add(problem.upper(i), 1, -problem.y[i] * scores[i * stride + c]);
+      }
+      factor = search.minimum();
+    }
+    double primal = factor * factor * square / 2;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      const double margin = factor * problem.y[i] * scores[i * stride + c];
+      primal += problem.upper(i) * std::max(0.0, 1 - margin);
+    }
+    if (!std::isfinite(primal)) {
+      fail("solver.nonfinite", fmt::format("the objective is not finite after {} steps", steps_),
+           "scale the data, or lower --cost");
+    }
+    Best& best = best_[c];
+    if (primal < best.primal) {
+      best.primal = primal;
+      best.w.resize(passes_.dimension());
+      for (std::size_t j = 0; j < best.w.size(); ++j) best.w[j] = factor * w[j * stride + c];
+    }
+    return factor;
+  }
+
+  // Replaces scores by y alpha, alpha = U times the share of its visits that found a row inside the
+  // margin. A row not visited yet is judged by its score.
+  void guess_alpha(Run& run, std::size_t c, double factor, std::vector<double>& rows) {
+    const Problem& problem = problems_[c];
+    const std::size_t stride = passes_.stride(), width = planes_ + 1;
+    const std::vector<std::uint32_t>& now = run.state.counts();
+    const std::vector<std::uint32_t>& before = run.counts_before;
+    const bool both = !before.empty() && run.counts.both(run.steps, epoch_);
+    const auto count = [&](std::size_t at) {
+      return static_cast<double>(now[at]) + (both ? static_cast<double>(before[at]) : 0.0);
+    };
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      double& row = rows[i * stride + c];
+      const double visits = count(i * width);
+      const double share = visits > 0 ? count(i * width + 1 + c) / visits
+                                      : (factor * problem.y[i] * row < 1 ? 1.0 : 0.0);
+      row = problem.y[i] * (share * problem.upper(i));
+    }
+  }
+
+  // D at the best multiple of alpha that fits its box.
+  void bound(const std::vector<double>& rows) {
+    const std::size_t stride = passes_.stride();
+    std::vector<double> v(passes_.size());
+    passes_.combine(m_.rows, std::identity(), rows.data(), v.data());
+    for (std::size_t c = 0; c < planes_; ++c) {
+      const Problem& problem = problems_[c];
+      double square = 0, sum = 0, fullest = 0;
+      for (std::size_t j = c; j < v.size(); j += stride) square += v[j] * v[j];
+      for (std::uint64_t i = 0; i < m_.rows; ++i) {
+        const double alpha = std::abs(rows[i * stride + c]);
+        sum += alpha;
+        if (alpha > 0) fullest = std::max(fullest, alpha / problem.upper(i));
+      }
+      if (sum == 0) square = 1;  // any multiple of 0 is 0
+      const double factor = std::min(sum / square, fullest > 0 ? 1 / fullest : 1.0);
+      const double dual = factor * sum - factor * factor * square / 2;
+      Best& best = best_[c];
+      if (!(dual > best.dual)) continue;
+      best.dual = dual;
+      best.alpha.resize(m_.rows);
+      for (std::uint64_t i = 0; i < m_.rows; ++i) {
+        best.alpha[i] = std::min(factor * std::abs(rows[i * stride + c]), problem.upper(i));
+      }
+    }
+  }
+
+  bool report(std::size_t c) {
+    const Best& best = best_[c];
+    Progress now = progress();
+    now.primal = best.primal;
+    now.dual = best.dual;
+    now.relative_gap =
+        best.primal > 0 ? std::max(0.0, (best.primal - best.dual) / best.primal) : 0.0;
+    return monitors_[c].report(now);
+  }
+
+  // A bound that came with the start is a bound already.
+  void judge_start() {
+    if (start_.empty() || start_[0].alpha.empty()) return;
+    const std::size_t stride = passes_.stride();
+    std::vector<double> rows(m_.rows * stride);
+    for (std::size_t c = 0; c < planes_; ++c) {
+      for (std::uint64_t i = 0; i < m_.rows; ++i) {
+        rows[i * stride + c] = problems_[c].y[i] * start_[c].alpha[i];
+      }
+    }
+    bound(rows);
+    rows_touched_ += m_.rows;
+  }
+
+  std::span<const Problem> problems_;
+  std::size_t planes_;
+  const CsrView<Value>& m_;
+  const PegasosOptions& asked_;
+  std::uint64_t seed_;
+  std::span<const Start> start_;
+  std::span<Monitor> monitors_;
+  Passes<Value> passes_;
+  std::uint64_t batch_, epoch_;   // rows a step, steps an epoch
+  std::uint64_t total_ = kNever;  // steps to do, in all runs
+  bool looks_ = false;            // at primal and bound between the steps, not only at the end
+  std::vector<Best> best_;
+  std::uint64_t steps_ = 0, rows_touched_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const SolverOptions& options,
+                                    std::span<Monitor> monitors, Pool& pool) {
+  return problems[0].data->visit(
+      [&](const auto& m) { return Pegasos(problems, m, options, monitors, pool).run(); });
+}
+
+}  // namespace hinge

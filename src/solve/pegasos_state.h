@@ -1,0 +1,328 @@
+// The steps of Pegasos on one hyperplane or several (one against the rest), and nothing else: which
+// rows a step sees, when to stop and what to return is decided elsewhere (pegasos.cc, batches.h).
+//
+//   step t on the rows A (k of them, tau = t0 + t, lambda = 1/(C sum c_i), U_i = C c_i):
+//     A+ = rows of A with y <w, x> < 1
+//     w <- (1 - 1/tau) w + (m/(k tau)) sum_{A+} U y x          the published step, eta = 1/(lambda
+//     tau) with projection: w <- min(1, (1/sqrt(lambda))/|w|) w
+//
+// w is kept as s v with s = (m/k) pi/tau, where pi is the product of all projections: then v only
+// ever gains U y x / pi for each row of A+, and a step costs O(nonzeros of its rows). So do means
+// over steps: with S the running sum of s, sum_t w_t = S v - u, where u gains S U y x / pi.
+//
+// Every step is counted: visits and hits (inside the margin) a row. The share hits/visits of a row,
+// times U, is always a feasible dual variable, whatever was drawn and projected (docs/pegasos.md).
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "data/problem.h"
+#include "solve/passes.h"
+#include "solve/solver.h"
+
+namespace hinge {
+
+struct PegasosSteps {
+  std::span<const Problem> problems;  // the same rows, costs and bias; each its own y
+  std::uint64_t batch = 1;            // k: 1 .. rows
+  bool projection = false;
+  double t0 = 0;                      // > 0 where there is a start
+  std::span<const Start> start = {};  // w_1 of each problem; none: 0
+};
+
+template <class Value>
+class PegasosState {
+ public:
+  PegasosState(const PegasosSteps& steps, Passes<Value>& passes)
+      : passes_(passes),
+        m_(passes.rows()),
+        problems_(steps.problems),
+        planes_(steps.problems.size()),
+        stride_(passes.stride()),
+        batch_(steps.batch),
+        projection_(steps.projection),
+        base_(static_cast<double>(m_.rows) / static_cast<double>(steps.batch)),
+        tau_(steps.t0),
+        scales_(planes_),
+        v_(passes.size()),
+        counts_(m_.rows * (planes_ + 1)) {
+    const Problem& first = problems_[0];
+    double weight = first.costs.empty() ? static_cast<double>(m_.rows) : 0;
+    for (const double c : first.costs) weight += c;
+    radius_ = std::sqrt(first.cost * weight);  // 1/sqrt(lambda)
+    if (planes_ > 1) {
+      y_.resize(m_.rows * planes_);
+      for (std::size_t c = 0; c < planes_; ++c) {
+        for (std::uint64_t i = 0; i < m_.rows; ++i) y_[i * planes_ + c] = problems_[c].y[i];
+      }
+    }
+    if (tau_ > 0) set_scales();
+    for (std::size_t c = 0; c < steps.start.size(); ++c) {
+      for (std::size_t j = 0; j < passes.dimension(); ++j) {
+        v_[j * stride_ + c] = steps.start[c].w[j] / scales_[c].s;
+      }
+    }
+    if (projection_) {
+      measure();
+      project();
+    }
+  }
+
+  // One step on each set of `batch` rows; the last set may be short.
+  void run(std::span<const std::uint64_t> rows) {
+    if (batch_ == 1) {
+      planes_ == 1 ? visit<true>(rows) : visit<false>(rows);
+    } else {
+      for (std::size_t k = 0; k < rows.size(); k += batch_) {
+        step(rows.subspan(k, std::min<std::size_t>(batch_, rows.size() - k)));
+      }
+    }
+  }
+
+  // The point reached, for all hyperplanes (interleaved, Passes::size() numbers).
+  std::vector<double> point() const {
+    return combination([](const Scale& scale) { return std::pair(scale.s, 0.0); });
+  }
+
+  // From now on the points are averaged: w as each step meets it.
+  void begin_mean() {
+    averaging_ = true;
+    averaged_ = 0;
+    u_.assign(v_.size(), 0.0);
+    for (Scale& scale : scales_) scale.sum = 0;
+  }
+  bool averaging() const { return averaging_; }
+  std::uint64_t averaged() const { return averaged_; }  // steps since begin_mean()
+
+  // The sum of the points the last averaged() steps met.
+  std::vector<double> sum() const {
+    return combination([](const Scale& scale) { return std::pair(scale.sum, -1.0); });
+  }
+
+  // visits, then the hits of each hyperplane, row by row; 1 + planes numbers each.
+  std::vector<std::uint32_t>& counts() { return counts_; }
+
+ private:
+  struct Scale {        // of one hyperplane
+    double s = 0;       // w = s v
+    double pi = 1;      // product of the projections
+    double sum = 0;     // of s over the steps being averaged
+    double square = 0;  // |v|^2, kept where there is projection
+  };
+
+  // Rows ahead whose memory is asked for: the row itself, and where it lies.
+  static constexpr std::size_t kRowAhead = 4, kOffsetAhead = 12;
+  static constexpr std::uint64_t kMeasureEvery =
+      4;  // nonzeros added per entry of v between measures
+  static constexpr double kSmallestPi = 1e-100;
+
+  std::int8_t sign(std::uint64_t i, std::size_t c) const {
+    return planes_ == 1 ? problems_[0].y[i] : y_[i * planes_ + c];
+  }
+
+  void set_scales() {
+    for (Scale& scale : scales_) scale.s = base_ * scale.pi / tau_;
+  }
+
+  void prefetch(std::span<const std::uint64_t> rows, std::size_t j) const {
+    if (j + kOffsetAhead < rows.size()) {
+      const std::uint64_t i = rows[j + kOffsetAhead];
+      __builtin_prefetch(m_.offsets + i);
+      __builtin_prefetch(counts_.data() + i * (planes_ + 1), 1);
+    }
+    if (j + kRowAhead < rows.size()) {
+      constexpr std::uint64_t kLine = 64 / sizeof(std::uint32_t), kMost = 16 * kLine;
+      const std::uint64_t i = rows[j + kRowAhead];
+      const std::uint64_t begin = m_.offsets[i], end = std::min(m_.offsets[i + 1], begin + kMost);
+      for (std::uint64_t k = begin; k < end; k += kLine) {
+        __builtin_prefetch(m_.columns + k);
+        __builtin_prefetch(m_.values + k);
+        if (sizeof(Value) > 4) __builtin_prefetch(m_.values + k + kLine / 2);
+      }
+    }
+  }
+
+  // One step for each row.
+  template <bool kSingle>
+  void visit(std::span<const std::uint64_t> rows) {
+    const std::size_t planes = kSingle ? 1 : planes_;
+    if constexpr (!kSingle) {
+      scores_.resize(stride_);
+      factors_.resize(stride_);
+      more_.resize(stride_);
+    }
+    double score = 0, factor = 0, more = 0;
+    double* const scores = kSingle ? &score : scores_.data();
+    double* const factors = kSingle ? &factor : factors_.data();
+    double* const mores = kSingle ? &more : more_.data();
+    for (std::size_t j = 0; j < rows.size(); ++j) {
+      prefetch(rows, j);
+      const std::uint64_t i = rows[j];
+      passes_.score(i, v_.data(), scores);
+      std::uint32_t* const counts = counts_.data() + i * (planes + 1);
+      ++counts[0];
+      tau_ += 1;
+      bool hit = false;
+      for (std::size_t c = 0; c < planes; ++c) {
+        Scale& scale = scales_[c];
+        if (averaging_) scale.sum += scale.s;
+        const double y = kSingle ? problems_[0].y[i] : y_[i * planes + c];
+        const bool inside = y * (scale.s * scores[c]) < 1;
+        counts[1 + c] += inside ? 1 : 0;
+        hit = hit || inside;
+        factors[c] = inside ? y * problems_[0].upper(i) / scale.pi : 0;
+        scale.s = base_ * scale.pi / tau_;
+      }
+      if (averaging_) ++averaged_;
+      if (!hit) continue;
+      passes_.add(i, factors, v_.data());
+      if (averaging_) {
+        for (std::size_t c = 0; c < planes; ++c) mores[c] = factors[c] * scales_[c].sum;
+        passes_.add(i, mores, u_.data());
+      }
+      if (projection_) {
+        lengthen(i, scores, factors);
+        project();
+      }
+    }
+  }
+
+  // One step on a set of rows.
+  void step(std::span<const std::uint64_t> rows) {
+    scores_.resize(rows.size() * stride_);
+    passes_.scores(
+        rows.size(), [rows](std::uint64_t k) { return rows[k]; }, v_.data(), scores_.data());
+    tau_ += 1;
+    hits_.clear();
+    factors_.clear();
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      const std::uint64_t i = rows[k];
+      std::uint32_t* const counts = counts_.data() + i * (planes_ + 1);
+      ++counts[0];
+      bool hit = false;
+      const std::size_t at = factors_.size();
+      factors_.resize(at + stride_);
+      for (std::size_t c = 0; c < planes_; ++c) {
+        const double y = sign(i, c);
+        if (!(y * (scales_[c].s * scores_[k * stride_ + c]) < 1)) continue;
+        ++counts[1 + c];
+        hit = true;
+        factors_[at + c] = y * problems_[0].upper(i) / scales_[c].pi;
+      }
+      if (hit) hits_.push_back(i);
+      if (!hit) factors_.resize(at);
+    }
+    if (averaging_) {
+      for (Scale& scale : scales_) scale.sum += scale.s;
+      ++averaged_;
+    }
+    set_scales();
+    add_hits();
+  }
+
+  void add_hits() {
+    const auto row = [this](std::uint64_t k) { return hits_[k]; };
+    std::uint64_t nonzeros = 0;
+    for (const std::uint64_t i : hits_) nonzeros += m_.offsets[i + 1] - m_.offsets[i];
+    if (projection_ && nonzeros < passes_.dimension()) {
+      scores_.resize(stride_);
+      for (std::size_t k = 0; k < hits_.size(); ++k) {
+        passes_.score(hits_[k], v_.data(), scores_.data());
+        passes_.add(hits_[k], factors_.data() + k * stride_, v_.data());
+        lengthen(hits_[k], scores_.data(), factors_.data() + k * stride_);
+      }
+    } else {
+      passes_.combine(hits_.size(), row, factors_.data(), v_.data());
+      if (projection_) measure();
+    }
+    if (averaging_) {
+      more_ = factors_;
+      for (std::size_t k = 0; k < hits_.size(); ++k) {
+        for (std::size_t c = 0; c < planes_; ++c) more_[k * stride_ + c] *= scales_[c].sum;
+      }
+      passes_.combine(hits_.size(), row, more_.data(), u_.data());
+    }
+    if (projection_) project();
+  }
+
+  // |v + a x|^2 = |v|^2 + 2 a <v, x> + a^2 |x|^2, with the scores <v, x> from before x was added.
+  void lengthen(std::uint64_t i, const double* scores, const double* factors) {
+    double square = passes_.bias() * passes_.bias();
+    for (std::uint64_t k = m_.offsets[i]; k < m_.offsets[i + 1]; ++k) {
+      const auto value = static_cast<double>(m_.values[k]);
+      square += value * value;
+    }
+    for (std::size_t c = 0; c < planes_; ++c) {
+      scales_[c].square += factors[c] * (2 * scores[c] + factors[c] * square);
+    }
+    // Rounding must not pile up; measuring this often costs a fraction of the steps.
+    unmeasured_ += m_.offsets[i + 1] - m_.offsets[i];
+    if (unmeasured_ > kMeasureEvery * passes_.dimension()) measure();
+  }
+
+  void measure() {
+    for (Scale& scale : scales_) scale.square = 0;
+    for (std::size_t j = 0; j < v_.size(); j += stride_) {
+      for (std::size_t c = 0; c < planes_; ++c) scales_[c].square += v_[j + c] * v_[j + c];
+    }
+    unmeasured_ = 0;
+  }
+
+  void project() {
+    for (std::size_t c = 0; c < planes_; ++c) {
+      Scale& scale = scales_[c];
+      const double length = scale.s * std::sqrt(std::max(0.0, scale.square));
+      if (length <= radius_) continue;
+      scale.pi *= radius_ / length;
+      scale.s = base_ * scale.pi / tau_;
+      if (scale.pi < kSmallestPi) fold(c);
+    }
+  }
+
+  // Moves pi into v, before it becomes too small.
+  void fold(std::size_t c) {
+    Scale& scale = scales_[c];
+    for (std::size_t j = c; j < v_.size(); j += stride_) v_[j] *= scale.pi;
+    scale.square *= scale.pi * scale.pi;
+    scale.sum /= scale.pi;
+    scale.s /= scale.pi;
+    scale.pi = 1;
+  }
+
+  // a v + b u for each hyperplane, (a, b) = factors(its scale).
+  template <class Factors>
+  std::vector<double> combination(Factors factors) const {
+    std::vector<double> out(v_.size());
+    for (std::size_t c = 0; c < planes_; ++c) {
+      const auto [a, b] = factors(scales_[c]);
+      for (std::size_t j = c; j < v_.size(); j += stride_) {
+        out[j] = a * v_[j] + (b == 0 ? 0.0 : b * u_[j]);
+      }
+    }
+    return out;
+  }
+
+  Passes<Value>& passes_;
+  const CsrView<Value>& m_;
+  std::span<const Problem> problems_;
+  std::size_t planes_, stride_;
+  std::uint64_t batch_;
+  bool projection_;
+  double radius_ = 0;  // 1/sqrt(lambda)
+  double base_;        // m/k
+  double tau_;         // t0 + steps done
+  std::vector<Scale> scales_;
+  std::vector<double> v_, u_;
+  bool averaging_ = false;
+  std::uint64_t averaged_ = 0;
+  std::uint64_t unmeasured_ = 0;  // nonzeros added to v since |v|^2 was last computed from it
+  std::vector<std::int8_t> y_;  // of several hyperplanes: of row i and hyperplane c at i planes + c
+  std::vector<std::uint32_t> counts_;
+  std::vector<std::uint64_t> hits_;  // of the present step
+  std::vector<double> scores_, factors_, more_;
+};
+
+}  // namespace hinge
