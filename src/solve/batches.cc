@@ -12,8 +12,8 @@ constexpr std::uint64_t kChunkRows = 1024;  // handed out at a time, unless a se
 
 // Rows are permuted in runs of neighbours, so that memory streams. Short ones: the order must stay
 // random enough for files sorted by label, and a step takes in one row at a time.
-constexpr std::uint64_t kMaxRun = 8;
-constexpr std::uint64_t kRunsWanted = 16384;
+constexpr std::uint64_t kMaxRun = 64;
+constexpr std::uint64_t kRunsWanted = 1024;
 
 }  // namespace
 
