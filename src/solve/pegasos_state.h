@@ -92,6 +92,7 @@ class PegasosState {
     averaging_ = true;
     averaged_ = 0;
     u_.assign(v_.size(), 0.0);
+    settled_.clear();
     for (Scale& scale : scales_) scale.sum = 0;
   }
   bool averaging() const { return averaging_; }
@@ -99,7 +100,10 @@ class PegasosState {
 
   // The sum of the points the last averaged() steps met.
   std::vector<double> sum() const {
-    return combination([](const Scale& scale) { return std::pair(scale.sum, -1.0); });
+    std::vector<double> all =
+        combination([](const Scale& scale) { return std::pair(scale.sum, -1.0); });
+    for (std::size_t j = 0; j < settled_.size(); ++j) all[j] += settled_[j];
+    return all;
   }
 
   // visits, then the hits of each hyperplane, row by row; 1 + planes numbers each.
@@ -117,7 +121,9 @@ class PegasosState {
   static constexpr std::size_t kRowAhead = 4, kOffsetAhead = 12;
   static constexpr std::uint64_t kMeasureEvery =
       4;  // nonzeros added per entry of v between measures
-  static constexpr double kSmallestPi = 1e-100;
+  // pi is moved into v before it leaves the range of double; and, while points are averaged, before
+  // S and v, one growing as the other shrinks, cancel too many digits in S v - u.
+  static constexpr double kSmallestPi = 1e-100, kSmallestMeanPi = 1e-3;
 
   std::int8_t sign(std::uint64_t i, std::size_t c) const {
     return planes_ == 1 ? problems_[0].y[i] : y_[i * planes_ + c];
@@ -177,6 +183,7 @@ class PegasosState {
         scale.s = base_ * scale.pi / tau_;
       }
       if (averaging_) ++averaged_;
+      if (projection_) keep_measured(m_.offsets[i + 1] - m_.offsets[i]);
       if (!hit) continue;
       passes_.add(i, factors, v_.data());
       if (averaging_) {
@@ -220,14 +227,15 @@ class PegasosState {
       ++averaged_;
     }
     set_scales();
-    add_hits();
+    add_hits(rows);
   }
 
-  void add_hits() {
+  void add_hits(std::span<const std::uint64_t> rows) {
     const auto row = [this](std::uint64_t k) { return hits_[k]; };
     std::uint64_t nonzeros = 0;
-    for (const std::uint64_t i : hits_) nonzeros += m_.offsets[i + 1] - m_.offsets[i];
+    for (const std::uint64_t i : rows) nonzeros += m_.offsets[i + 1] - m_.offsets[i];
     if (projection_ && nonzeros < passes_.dimension()) {
+      keep_measured(nonzeros);
       scores_.resize(stride_);
       for (std::size_t k = 0; k < hits_.size(); ++k) {
         passes_.score(hits_[k], v_.data(), scores_.data());
@@ -258,8 +266,13 @@ class PegasosState {
     for (std::size_t c = 0; c < planes_; ++c) {
       scales_[c].square += factors[c] * (2 * scores[c] + factors[c] * square);
     }
-    // Rounding must not pile up; measuring this often costs a fraction of the steps.
-    unmeasured_ += m_.offsets[i + 1] - m_.offsets[i];
+  }
+
+  // Rounding of |v|^2 must not pile up. When it is computed anew depends on the rows seen, not on
+  // what was done with them, so that it does not depend on the other hyperplanes; and it costs a
+  // fraction of the steps.
+  void keep_measured(std::uint64_t nonzeros) {
+    unmeasured_ += nonzeros;
     if (unmeasured_ > kMeasureEvery * passes_.dimension()) measure();
   }
 
@@ -278,16 +291,23 @@ class PegasosState {
       if (length <= radius_) continue;
       scale.pi *= radius_ / length;
       scale.s = base_ * scale.pi / tau_;
-      if (scale.pi < kSmallestPi) fold(c);
+      if (scale.pi < (averaging_ ? kSmallestMeanPi : kSmallestPi)) fold(c);
     }
   }
 
-  // Moves pi into v, before it becomes too small.
+  // Moves pi into v, and what was averaged so far out of the way.
   void fold(std::size_t c) {
     Scale& scale = scales_[c];
+    if (averaging_) {
+      settled_.resize(v_.size());
+      for (std::size_t j = c; j < v_.size(); j += stride_) {
+        settled_[j] += scale.sum * v_[j] - u_[j];
+        u_[j] = 0;
+      }
+      scale.sum = 0;
+    }
     for (std::size_t j = c; j < v_.size(); j += stride_) v_[j] *= scale.pi;
     scale.square *= scale.pi * scale.pi;
-    scale.sum /= scale.pi;
     scale.s /= scale.pi;
     scale.pi = 1;
   }
@@ -316,6 +336,8 @@ class PegasosState {
   double tau_;         // t0 + steps done
   std::vector<Scale> scales_;
   std::vector<double> v_, u_;
+  std::vector<double>
+      settled_;  // part of the sum of points that S v - u has no longer; may be empty
   bool averaging_ = false;
   std::uint64_t averaged_ = 0;
   std::uint64_t unmeasured_ = 0;  // nonzeros added to v since |v|^2 was last computed from it

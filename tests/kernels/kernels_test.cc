@@ -49,6 +49,29 @@ class KernelContract : public ::testing::TestWithParam<const Kernels*> {
       }
       GetParam()->add(row, 0.37, w.data());
       EXPECT_EQ(std::memcmp(w.data(), expected.data(), kFeatures * sizeof(double)), 0) << size;
+      check_many(row, kFeatures, random);
+    }
+  }
+
+  // Several vectors at once: each summed in the order of the columns.
+  template <class Value>
+  void check_many(SparseRow<Value> row, std::size_t features, Random& random) {
+    for (const std::size_t stride : {4U, 8U, 12U, 16U, 20U, 36U}) {
+      std::vector<double> w(features * stride), a(stride), out(stride), sums(stride);
+      for (double& x : w) x = (random.uniform() - 0.5) * 1e3;
+      for (double& x : a) x = random.below(3) == 0 ? 0.0 : random.uniform() - 0.5;
+      std::vector<double> expected = w;
+      for (std::size_t k = 0; k < row.size; ++k) {
+        for (std::size_t c = 0; c < stride; ++c) {
+          const auto value = static_cast<double>(row.values[k]);
+          sums[c] += value * w[row.columns[k] * stride + c];
+          expected[row.columns[k] * stride + c] += a[c] * value;
+        }
+      }
+      GetParam()->dot_many(row, w.data(), stride, out.data());
+      EXPECT_EQ(std::memcmp(out.data(), sums.data(), stride * sizeof(double)), 0) << stride;
+      GetParam()->add_many(row, a.data(), stride, w.data());
+      EXPECT_EQ(std::memcmp(w.data(), expected.data(), w.size() * sizeof(double)), 0) << stride;
     }
   }
 };

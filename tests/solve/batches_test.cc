@@ -1,0 +1,146 @@
+#include "solve/batches.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <vector>
+
+namespace hinge {
+namespace {
+
+// The sets of `epochs` epochs, asked for in pieces of `piece` steps.
+std::vector<std::vector<std::uint64_t>> sets_of(Batches batches, std::uint64_t rows,
+                                                std::uint64_t batch, Sampling sampling,
+                                                std::uint64_t epochs, std::uint64_t piece) {
+  std::vector<std::vector<std::uint64_t>> sets;
+  while (sets.size() < epochs * batches.steps_per_epoch()) {
+    const std::uint64_t step = sets.size() % batches.steps_per_epoch();
+    const std::span<const std::uint64_t> chunk = batches.next(piece);
+    std::uint64_t used = 0;
+    for (std::uint64_t k = step; used < chunk.size(); ++k) {
+      const bool is_short = sampling != Sampling::replace && (k + 1) * batch > rows;
+      const std::uint64_t size = is_short ? rows - k * batch : batch;
+      EXPECT_LE(used + size, chunk.size());
+      const auto from = chunk.begin() + static_cast<std::ptrdiff_t>(used);
+      sets.emplace_back(from, from + static_cast<std::ptrdiff_t>(size));
+      used += size;
+    }
+    EXPECT_LE(sets.size() - 1, sets.size() / batches.steps_per_epoch() * batches.steps_per_epoch() +
+                                   batches.steps_per_epoch() - 1);
+  }
+  return sets;
+}
+
+std::vector<std::vector<std::uint64_t>> sets_of(std::uint64_t rows, std::uint64_t batch,
+                                                Sampling sampling, std::uint64_t epochs,
+                                                std::uint64_t piece, std::uint64_t seed = 1,
+                                                std::uint64_t stream = 0) {
+  return sets_of(Batches(rows, batch, sampling, seed, stream), rows, batch, sampling, epochs,
+                 piece);
+}
+
+TEST(Batches, PermuteVisitsEveryRowOnceAnEpoch) {
+  for (const std::uint64_t rows : {1U, 2U, 7U, 100U, 5000U, 70001U}) {
+    for (const std::uint64_t batch : {1U, 3U, 64U}) {
+      if (batch > rows) continue;
+      const auto sets = sets_of(rows, batch, Sampling::permute, 3, 1000);
+      const std::uint64_t steps = (rows + batch - 1) / batch;
+      ASSERT_EQ(sets.size(), 3 * steps);
+      std::vector<std::vector<std::uint64_t>> epochs(3);
+      for (std::size_t k = 0; k < sets.size(); ++k) {
+        epochs[k / steps].insert(epochs[k / steps].end(), sets[k].begin(), sets[k].end());
+      }
+      if (rows > 10) {
+        EXPECT_NE(epochs[0], epochs[1]);
+      }
+      std::vector<std::uint64_t> all(rows);
+      std::iota(all.begin(), all.end(), std::uint64_t{0});
+      for (auto& epoch : epochs) {
+        std::ranges::sort(epoch);
+        EXPECT_EQ(epoch, all) << rows << " " << batch;
+      }
+    }
+  }
+}
+
+// Rows may come in runs, but no run may come at a preferred place.
+TEST(Batches, PermuteIsFair) {
+  constexpr std::uint64_t kRows = 40, kDraws = 4000;
+  std::vector<std::vector<double>> seen(kRows, std::vector<double>(kRows));
+  Batches batches(kRows, 1, Sampling::permute, 3, 0);
+  for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
+    for (std::uint64_t at = 0; at < kRows;) {
+      for (const std::uint64_t row : batches.next(kRows)) seen[at++][row] += 1;
+    }
+  }
+  // Chi-square over the cells of one position has 39 degrees of freedom: above 90 once in 1e5.
+  for (const auto& position : seen) {
+    double chi = 0;
+    const double expected = static_cast<double>(kDraws) / kRows;
+    for (const double count : position) chi += (count - expected) * (count - expected) / expected;
+    EXPECT_LT(chi, 90);
+  }
+}
+
+TEST(Batches, OrderIsTheOrderOfTheRows) {
+  const auto sets = sets_of(10, 4, Sampling::order, 2, 7);
+  const std::vector<std::vector<std::uint64_t>> expected = {{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9},
+                                                            {0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9}};
+  EXPECT_EQ(sets, expected);
+}
+
+TEST(Batches, ReplaceDrawsSetsWithoutRepetitionInThem) {
+  constexpr std::uint64_t kRows = 30;
+  for (const std::uint64_t batch : {1U, 2U, 7U, 29U}) {
+    std::vector<double> seen(kRows);
+    double draws = 0;
+    bool again = false;
+    std::vector<std::uint64_t> last;
+    for (auto& set : sets_of(kRows, batch, Sampling::replace, 3000, 5)) {
+      ASSERT_EQ(set.size(), batch);
+      const std::set<std::uint64_t> different(set.begin(), set.end());
+      ASSERT_EQ(different.size(), batch);
+      for (const std::uint64_t row : set) {
+        ASSERT_LT(row, kRows);
+        seen[row] += 1;
+        draws += 1;
+        again = again || std::ranges::find(last, row) != last.end();
+      }
+      last = set;
+    }
+    EXPECT_TRUE(again) << "sets must not know of one another";
+    double chi = 0;
+    for (const double count : seen) {
+      chi += (count - draws / kRows) * (count - draws / kRows) / (draws / kRows);
+    }
+    EXPECT_LT(chi, 75) << batch;  // 29 degrees of freedom: above 75 less than once in 1e5
+  }
+}
+
+// A set of all rows is the set of all rows.
+TEST(Batches, WholeSets) {
+  for (const Sampling sampling : {Sampling::permute, Sampling::replace, Sampling::order}) {
+    for (auto& set : sets_of(9, 9, sampling, 3, 1)) {
+      std::ranges::sort(set);
+      EXPECT_EQ(set, (std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
+    }
+  }
+}
+
+TEST(Batches, AFunctionOfSeedAndStreamNotOfTheAsking) {
+  for (const Sampling sampling : {Sampling::permute, Sampling::replace}) {
+    for (const std::uint64_t batch : {1U, 6U}) {
+      const auto sets = sets_of(5000, batch, sampling, 2, 100000);
+      EXPECT_EQ(sets, sets_of(5000, batch, sampling, 2, 1));
+      EXPECT_EQ(sets, sets_of(5000, batch, sampling, 2, 17));
+      EXPECT_NE(sets, sets_of(5000, batch, sampling, 2, 17, 2));
+      EXPECT_NE(sets, sets_of(5000, batch, sampling, 2, 17, 1, 1));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hinge
