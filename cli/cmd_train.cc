@@ -152,7 +152,7 @@ int Train::run() {
     model_path = default_model_path(data.source);
   }
   if (options.solver == Solver::pegasos) {
-    if (require_converged && options.gap == 0) {
+    if (require_converged && !options.gap) {
       usage("--require-converged needs --gap: Pegasos asks for none of its own");
     }
     // Who wants a trace wants values in it.

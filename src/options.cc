@@ -205,17 +205,18 @@ constexpr auto kRows = std::to_array<Row>({
     {{"lambda", "", "L", "a finite number > 0", "",
       "the same as --cost 1/(L * rows); give one of the two"},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) { o.lambda = positive(i, t); }},
-    {{"gap", "", "G", "a number in (0, 1]", "0.001; pegasos: none",
-      "stop when (primal - bound)/primal <= G, which is proved, not guessed"},
+    {{"gap", "", "G", "a number in (0, 1]", "",
+      "stop when (primal - bound)/primal <= G, which is proved, not guessed; 0.001 unless given, "
+      "but pegasos asks for none"},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.gap = number(i, t);
-       if (!(o.gap > 0 && o.gap <= 1)) bad_value(i, t);
+       if (!(*o.gap > 0 && *o.gap <= 1)) bad_value(i, t);
      }},
     {{"tolerance", "e", "E", "a number in (0, 100]", "",
       "LIBLINEAR's tolerance, read as --gap E/100"},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.gap = number(i, t) / 100;
-       if (!(o.gap > 0 && o.gap <= 1)) bad_value(i, t);
+       if (!(*o.gap > 0 && *o.gap <= 1)) bad_value(i, t);
      }},
     {{"solver", "s", "NAME", "one of auto, dual, pegasos", "auto",
       "auto picks by the shape of the data; LIBLINEAR's -s 3 means auto"},
@@ -258,8 +259,9 @@ constexpr auto kRows = std::to_array<Row>({
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.seed = whole<std::uint64_t>(i, t);
      }},
-    {{"epochs", "", "N", "a whole number > 0", "20, unless a gap is asked",
-      "pegasos: stop after N epochs; an epoch looks at as many rows as there are"},
+    {{"epochs", "", "N", "a whole number > 0", "",
+      "pegasos: stop after N epochs, each of which looks at as many rows as there are; 20 unless "
+      "--epochs, --steps or --gap is given"},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.pegasos.epochs = count(i, t);
      }},
@@ -288,8 +290,8 @@ constexpr auto kRows = std::to_array<Row>({
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.pegasos.rescale = one_of(i, t, kSwitch) == 1;
      }},
-    {{"t0", "", "N", "a whole number from 0 to 2^53", "0; with --start: the number of rows",
-      "pegasos: the first step has the size of step N + 1"},
+    {{"t0", "", "N", "a whole number from 0 to 2^53", "",
+      "pegasos: the first step has the size of step N + 1; 0, or with --start the number of rows"},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.pegasos.t0 = whole<std::uint64_t>(i, t);
        if (*o.pegasos.t0 > kMaxT0) bad_value(i, t);
@@ -340,7 +342,7 @@ Result<void> validate(const TrainOptions& o) {
     };
     check(o.cost > 0 && o.cost <= kMaxCost, "cost: expected a finite number > 0");
     check(o.lambda >= 0 && o.lambda <= kMaxCost, "lambda: expected a finite number > 0");
-    check(o.gap >= 0 && o.gap <= 1, "gap: expected a number in (0, 1], or 0 for the default");
+    check(!o.gap || (*o.gap > 0 && *o.gap <= 1), "gap: expected a number in (0, 1]");
     check(std::abs(o.bias) <= kMaxBias, "bias: expected a number up to 1e150");
     check(o.threads >= 0 && o.threads <= kMaxThreads, "threads: expected 0 to 4096");
     check(o.time_limit >= 0, "time_limit: expected seconds >= 0");

@@ -25,6 +25,7 @@ namespace {
 
 constexpr double kDefaultGap = 1e-3;
 constexpr std::uint64_t kMaxWitnessBytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t kSweepClasses = 32;  // most classes of a sweep of Pegasos over the rows
 constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a thousand times larger
 
 void check_data(const Dataset& data, const TrainOptions& options, std::vector<Error>& warnings) {
@@ -44,7 +45,11 @@ void check_data(const Dataset& data, const TrainOptions& options, std::vector<Er
          "are these labels, or numbers to be predicted?");
   }
   const std::uint64_t planes = classes == 2 ? 1 : classes;
-  const TrainingMemory need = training_memory(data, planes);
+  const auto threads =
+      static_cast<std::uint64_t>(options.threads > 0 ? options.threads : available_cores());
+  const std::uint64_t together =
+      options.solver == Solver::pegasos ? std::min(planes, kSweepClasses * threads) : 0;
+  const TrainingMemory need = training_memory(data, planes, together);
   if (need.weights > 0.9 * static_cast<double>(physical_memory())) {
     fail("memory.model", fmt::format("{} features and {} classes need {:.1f} GiB of weights",
                                      data.features(), classes, need.weights / 0x1p30));
@@ -166,9 +171,7 @@ class Trainer {
       : data_(data),
         options_(options),
         control_(control),
-        gap_(options.gap > 0                     ? options.gap
-             : options.solver == Solver::pegasos ? 0
-                                                 : kDefaultGap),
+        gap_(options.gap.value_or(options.solver == Solver::pegasos ? 0 : kDefaultGap)),
         pool_(options.threads) {
     if (control.observer) {
       observer_ = [this](const Progress& progress) {
@@ -204,9 +207,8 @@ class Trainer {
   // of a class are the same among any others, not alone), none so large that its counters outgrow
   // the rows.
   std::size_t sweeps(std::size_t problems) const {
-    constexpr std::size_t kClasses = 32;
-    const std::size_t wanted =
-        std::max(static_cast<std::size_t>(pool_.threads()), (problems + kClasses - 1) / kClasses);
+    const std::size_t wanted = std::max(static_cast<std::size_t>(pool_.threads()),
+                                        (problems + kSweepClasses - 1) / kSweepClasses);
     return std::min(wanted, problems / 2);
   }
 

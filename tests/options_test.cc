@@ -59,7 +59,7 @@ TEST(Options, TableIsComplete) {
     }
     EXPECT_EQ(info.argument.empty(), info.range.empty()) << info.name;
     EXPECT_TRUE(std::ranges::all_of(info.name, [](char c) {
-      return (c >= 'a' && c <= 'z') || c == '-';
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
     })) << info.name;
   }
 }
@@ -76,13 +76,17 @@ TEST(Options, Sizes) {
 
 TEST(Options, EveryOptionCanBeSet) {
   const std::map<std::string_view, std::string_view> samples = {
-      {"lambda", "0.5"},   {"tolerance", "0.1"}, {"class-weight", "1=2"},
-      {"time-limit", "5"}, {"max-passes", "3"},  {"memory", "2G"}};
+      {"lambda", "0.5"},   {"tolerance", "0.1"}, {"class-weight", "1=2"}, {"time-limit", "5"},
+      {"max-passes", "3"}, {"memory", "2G"},     {"gap", "0.01"},         {"epochs", "3"},
+      {"steps", "100"},    {"t0", "7"},          {"check-every", "2"}};
   for (const OptionInfo& info : train_option_table()) {
     const auto sample = samples.find(info.name);
     const std::string_view text = sample != samples.end() ? sample->second : info.fallback;
     EXPECT_EQ(text.empty(), info.argument.empty()) << "no sample for --" << info.name;
-    static_cast<void>(with(info.name, text));
+    TrainOptions options;
+    options.solver = Solver::pegasos;  // which alone takes all of them
+    EXPECT_TRUE(set_option(options, info.name, text).ok()) << info.name;
+    EXPECT_TRUE(validate(options).ok()) << info.name;
   }
 }
 
@@ -108,6 +112,7 @@ TEST(Options, FallbacksAreTheDefaults) {
   EXPECT_EQ(set.max_passes, fresh.max_passes);
   EXPECT_EQ(set.seed, fresh.seed);
   EXPECT_EQ(set.instruction_set, fresh.instruction_set);
+  EXPECT_EQ(set.pegasos, fresh.pegasos);
   EXPECT_TRUE(validate(fresh).ok());
 }
 
@@ -153,7 +158,7 @@ TEST(Options, Gap) {
   EXPECT_EQ(with("gap", "1").gap, 1);
   expect_refused("gap", kNoNumbers);
   expect_refused("gap", {"0", "-0.1", "1.0000001", "2"});
-  EXPECT_DOUBLE_EQ(with("tolerance", "0.1").gap, 0.001);
+  EXPECT_DOUBLE_EQ(*with("tolerance", "0.1").gap, 0.001);
   EXPECT_EQ(with("tolerance", "100").gap, 1);
   expect_refused("tolerance", kNoNumbers);
   expect_refused("tolerance", {"0", "-1", "101"});
@@ -245,6 +250,60 @@ TEST(Options, SwitchesAndNames) {
   EXPECT_EQ(with("cpu", "avx2").instruction_set, InstructionSet::avx2);
   EXPECT_EQ(with("cpu", "avx512").instruction_set, InstructionSet::avx512);
   expect_refused("cpu", {"", "sse", "AVX2"});
+}
+
+TEST(Options, Pegasos) {
+  const auto set = [](std::string_view name, std::string_view text) {
+    TrainOptions options;
+    options.solver = Solver::pegasos;
+    EXPECT_TRUE(set_option(options, name, text).ok()) << name << " " << text;
+    EXPECT_TRUE(validate(options).ok()) << name << " " << text;
+    return options.pegasos;
+  };
+  EXPECT_EQ(with("solver", "pegasos").solver, Solver::pegasos);
+  EXPECT_EQ(set("epochs", "7").epochs, 7U);
+  EXPECT_EQ(set("steps", "12345678901").steps, 12345678901U);
+  EXPECT_EQ(set("batch", "16").batch, 16U);
+  EXPECT_EQ(set("batch", "all").batch, 0U);
+  EXPECT_EQ(set("sampling", "replace").sampling, Sampling::replace);
+  EXPECT_EQ(set("sampling", "order").sampling, Sampling::order);
+  EXPECT_EQ(set("iterate", "last").iterate, Iterate::last);
+  EXPECT_EQ(set("iterate", "average").iterate, Iterate::average);
+  EXPECT_EQ(set("iterate", "suffix").iterate, Iterate::suffix);
+  EXPECT_EQ(set("iterate", "random").iterate, Iterate::random);
+  EXPECT_EQ(set("iterate", "best-of:5").iterate, Iterate::best_of);
+  EXPECT_EQ(set("iterate", "best-of:5").runs, 5U);
+  EXPECT_TRUE(set("projection", "on").projection);
+  EXPECT_FALSE(set("rescale", "off").rescale);
+  EXPECT_EQ(set("t0", "0").t0, 0U);
+  EXPECT_EQ(set("t0", "9007199254740992").t0, std::uint64_t{1} << 53);
+  EXPECT_EQ(set("check-every", "3").check_every, 3U);
+  for (const char* name : {"epochs", "steps", "batch", "check-every"}) {
+    expect_refused(name, kNoNumbers);
+    expect_refused(name, {"0", "-1", "1.5", "18446744073709551616"});
+  }
+  expect_refused("t0", kNoNumbers);
+  expect_refused("t0", {"-1", "1.5", "9007199254740993"});
+  expect_refused("sampling", {"", "Permute", "shuffle"});
+  expect_refused("iterate", {"", "best", "best-of", "best-of:", "best-of:0", "best-of:-1",
+                             "best-of:2x", "mean"});
+  expect_refused("projection", {"", "yes", "1"});
+  expect_refused("rescale", {"", "no", "0"});
+
+  // The last word on --iterate counts.
+  TrainOptions options;
+  ASSERT_TRUE(set_option(options, "iterate", "best-of:5").ok());
+  ASSERT_TRUE(set_option(options, "iterate", "suffix").ok());
+  EXPECT_EQ(options.pegasos, PegasosOptions{});
+  // They are Pegasos' own.
+  ASSERT_TRUE(set_option(options, "epochs", "5").ok());
+  EXPECT_EQ(validate(options).error().id, "usage.value");
+  options.solver = Solver::dual;
+  EXPECT_EQ(validate(options).error().id, "usage.value");
+  options.solver = Solver::pegasos;
+  EXPECT_TRUE(validate(options).ok());
+  ASSERT_TRUE(set_option(options, "steps", "5").ok());
+  EXPECT_EQ(validate(options).error().id, "usage.value");
 }
 
 // What set_option() refuses, a caller who fills in the struct cannot have either.

@@ -263,5 +263,135 @@ TEST(Verify, FindsABoundWhereThereIsNone) {
   EXPECT_LE(proved.recomputed.dual, proved.recomputed.primal);
 }
 
+// ---- Pegasos
+
+constexpr Solver kPegasos = Solver::pegasos;
+
+TEST(TrainPegasos, RunsItsEpochsAndSaysSo) {
+  const Dataset data = testing::random_dataset({.rows = 400, .noise = 0.2});
+  const TrainReport report = train(data, {.solver = kPegasos}).value();
+  EXPECT_EQ(report.status, StopReason::limit);
+  EXPECT_TRUE(report.warnings.empty());  // no gap was asked for, so none was missed
+  EXPECT_EQ(report.model.origin.solver, "pegasos");
+  EXPECT_EQ(report.model.origin.gap, 0);
+  EXPECT_EQ(report.iterations, 20U * 400);
+  EXPECT_LT(report.model.certificate().relative_gap, 0.2);
+  EXPECT_TRUE(verify(report.model, data).value().agrees);
+
+  const TrainReport reached = train(data, {.gap = 0.05, .solver = kPegasos}).value();
+  EXPECT_EQ(reached.status, StopReason::converged);
+  EXPECT_LE(reached.model.certificate().relative_gap, 0.05);
+  const TrainReport missed =
+      train(data, {.gap = 1e-6, .solver = kPegasos, .pegasos = {.epochs = 2}}).value();
+  EXPECT_EQ(missed.status, StopReason::limit);
+  ASSERT_FALSE(missed.warnings.empty());
+  EXPECT_EQ(missed.warnings.back().id, "solver.limit");
+}
+
+// Classes are shared out among threads and worked on several at a time: the model is the same.
+TEST(TrainPegasos, SeveralClassesForAnyThreads) {
+  for (const std::uint64_t classes : {3U, 10U, 70U}) {
+    const Dataset data = testing::random_dataset(
+        {.rows = 700, .features = 60, .nonzeros = 10, .noise = 0.1, .classes = classes});
+    TrainOptions options = {.lambda = 0.01, .solver = kPegasos, .bias = 1, .threads = 1};
+    options.pegasos.epochs = 5;
+    const TrainReport one = train(data, options).value();
+    EXPECT_TRUE(verify(one.model, data).value().agrees);
+    for (const BinaryProblem& problem : one.model.problems) {
+      EXPECT_EQ(problem.iterations, 5U * 700);
+      EXPECT_LT(problem.certificate.relative_gap, 1);
+    }
+    for (const int threads : {2, 3, 5}) {
+      options.threads = threads;
+      const TrainReport many = train(data, options).value();
+      EXPECT_EQ(many.model.weights, one.model.weights) << classes << " " << threads;
+      for (std::size_t k = 0; k < classes; ++k) {
+        EXPECT_EQ(many.model.problems[k].bias, one.model.problems[k].bias);
+        EXPECT_EQ(many.model.problems[k].witness.free, one.model.problems[k].witness.free);
+      }
+    }
+  }
+}
+
+TEST(TrainPegasos, CostsByClassAndByRow) {
+  const Dataset data = testing::random_dataset({.rows = 300, .noise = 0.2});
+  std::vector<double> weights(300);
+  for (std::size_t i = 0; i < 300; ++i) weights[i] = data.labels()[i] == 1 ? 3 : 1;
+  const TrainOptions plain = {.solver = kPegasos};
+  TrainOptions by_class = plain;
+  by_class.class_weights = {{1, 3.0}};
+  EXPECT_EQ(train(data, by_class).value().model.weights,
+            train(data.with_weights(weights).value(), plain).value().model.weights);
+}
+
+TEST(TrainPegasos, StartsFromAModel) {
+  const Dataset data = testing::random_dataset({.rows = 500, .features = 40, .noise = 0.1});
+  const TrainOptions options = {
+      .cost = 10, .solver = kPegasos, .bias = 1, .pegasos = {.epochs = 1}};
+  Model start = train(data, {.cost = 10, .gap = 1e-6, .bias = 1}).value().model;
+  TrainControl control;
+  control.start = &start;
+  const Certificate cold = train(data, options).value().model.certificate();
+  const TrainReport warm = train(data, options, control).value();
+  EXPECT_LT(warm.model.certificate().primal, cold.primal);
+  // The proof of the start, made on the same data, is not forgotten.
+  EXPECT_GE(warm.model.certificate().dual, start.certificate().dual * (1 - 1e-12));
+  EXPECT_TRUE(verify(warm.model, data).value().agrees);
+
+  // The same hyperplane seen from the other side.
+  Model turned = start;
+  std::swap(turned.labels[0], turned.labels[1]);
+  turned.problems[0].label = turned.labels[0];
+  turned.problems[0].bias *= -1;
+  turned.problems[0].witness = {};
+  for (double& w : turned.weights) w = -w;
+  control.start = &turned;
+  EXPECT_EQ(train(data, options, control).value().model.weights, warm.model.weights);
+
+  // Columns it does not know begin at 0.
+  Model fewer = start;
+  fewer.features = 30;
+  fewer.weights.resize(30);
+  fewer.problems[0].witness = {};
+  control.start = &fewer;
+  EXPECT_TRUE(train(data, options, control).ok());
+}
+
+TEST(TrainPegasos, RefusesAStartThatDoesNotFit) {
+  const Dataset data = testing::random_dataset({.rows = 100});
+  const Model start = train(data, {.bias = 1}).value().model;
+  TrainControl control;
+  control.start = &start;
+  const auto id = [&](const TrainOptions& options, const Dataset& rows) {
+    const Result<TrainReport> report = train(rows, options, control);
+    return report.ok() ? "" : report.error().id;
+  };
+  EXPECT_EQ(id({.solver = kPegasos, .bias = 1}, data), "");
+  EXPECT_EQ(id({.bias = 1}, data), "usage.value");  // only Pegasos begins at a model
+  EXPECT_EQ(id({.solver = kPegasos}, data), "model.start");
+  EXPECT_EQ(id({.solver = kPegasos, .bias = 1, .pegasos = {.t0 = 0}}, data), "usage.value");
+  EXPECT_EQ(
+      id({.solver = kPegasos, .bias = 1}, testing::random_dataset({.rows = 100, .classes = 3})),
+      "model.start");
+  control.start = nullptr;
+  EXPECT_EQ(id({.solver = kPegasos, .pegasos = {.batch = 101}}, data), "usage.value");
+  EXPECT_EQ(id({.solver = kPegasos, .pegasos = {.batch = 100}}, data), "");
+}
+
+TEST(TrainPegasos, AnInterruptGivesTheBestModelSoFar) {
+  const Dataset data = testing::random_dataset({.rows = 3000, .noise = 0.2});
+  std::atomic<bool> stop{false};
+  TrainControl control;
+  control.stop = &stop;
+  control.observer = [&](const Progress& p) { stop = p.iteration >= 6000; };
+  TrainOptions options = {.solver = kPegasos};
+  options.pegasos.epochs = 1000000;
+  const TrainReport report = train(data, options, control).value();
+  EXPECT_EQ(report.status, StopReason::interrupted);
+  EXPECT_EQ(report.iterations, 6000U);
+  EXPECT_LT(report.model.certificate().relative_gap, 1);
+  EXPECT_TRUE(verify(report.model, data).value().agrees);
+}
+
 }  // namespace
 }  // namespace hinge

@@ -48,7 +48,8 @@ struct PegasosOptions {
 struct TrainOptions {
   double cost = 1;    // C of 1/2|w|^2 + C sum c_i h_i; finite, > 0
   double lambda = 0;  // > 0: cost = 1/(lambda sum c_i) instead of `cost`
-  double gap = 0;  // stop when (primal - bound)/primal <= gap; in (0, 1]; 0: 1e-3, Pegasos: never
+  // Stop when (primal - bound)/primal <= gap; in (0, 1]. None: 1e-3, but Pegasos asks for no gap.
+  std::optional<double> gap = {};
   Solver solver = Solver::automatic;
   double bias = 0;  // value of a constant, regularised feature; 0 = none
   std::vector<ClassWeight> class_weights = {};  // factor > 0 on the cost of a row of that class

@@ -47,15 +47,18 @@ std::vector<std::uint64_t> cut_rows(const Dataset& data) {
   });
 }
 
-TrainingMemory training_memory(const Dataset& data, std::uint64_t planes) {
+TrainingMemory training_memory(const Dataset& data, std::uint64_t planes, std::uint64_t together) {
   const auto rows = static_cast<double>(data.rows()),
              nonzeros = static_cast<double>(data.nonzeros());
   const bool sparse = are_sparse(data.nonzeros(), data.features(), planes);
   const double columns = sparse ? nonzeros : static_cast<double>(data.features());  // at most
   TrainingMemory memory;
   memory.rows = 16 * rows + (data.precision() == Precision::f32 ? 8 : 12) * nonzeros;
-  memory.work = 32 * rows + (sparse ? memory.rows + 4 * nonzeros : 0.0);
-  memory.weights = 8 * columns * (static_cast<double>(planes) + 2);
+  // A sweep keeps, for each row and hyperplane: sign, two pairs of counts, score, best dual
+  // variable.
+  const auto sweep = static_cast<double>(together);
+  memory.work = (32 + 25 * sweep) * rows + (sparse ? memory.rows + 4 * nonzeros : 0.0);
+  memory.weights = 8 * columns * (static_cast<double>(planes) + 2 + 6 * sweep);
   return memory;
 }
 

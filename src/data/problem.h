@@ -38,13 +38,15 @@ std::vector<std::int8_t> signs(const Dataset& data, std::int64_t positive);
 std::vector<std::uint64_t> cut_rows(const Dataset& data);
 
 // About how much memory training takes on these rows, in bytes; in double, since it may be absurd.
+// together: hyperplanes that are worked on in one sweep (Pegasos), 0 where each has its turn.
 struct TrainingMemory {
   double rows = 0;     // the data as it is kept
   double work = 0;     // what a solver keeps for each row, and a copy if the columns are renumbered
-  double weights = 0;  // of `planes` hyperplanes, and two more vectors as long
+  double weights = 0;  // of `planes` hyperplanes, and the vectors as long that are worked with
   double all() const { return rows + work + weights; }
 };
-TrainingMemory training_memory(const Dataset& data, std::uint64_t planes);
+TrainingMemory training_memory(const Dataset& data, std::uint64_t planes,
+                               std::uint64_t together = 0);
 
 // Identifies rows, labels and weights, in order, as 16 hexadecimal digits.
 class Pool;
