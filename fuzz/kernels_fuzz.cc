@@ -21,6 +21,33 @@ Value finite(Bytes& bytes) {
   return std::isfinite(value) ? value : Value{1};
 }
 
+// Several vectors at once: w, shifted by one entry more for each.
+template <class Value>
+void compare_many(const SparseRow<Value>& row, const std::vector<double>& w, double factor) {
+  for (std::size_t stride = 4; stride <= 20; stride += 4) {
+    std::vector<double> all(w.size() * stride), factors(stride, factor), dots(stride);
+    for (std::size_t j = 0; j < all.size(); ++j) {
+      all[j] = w[(j / stride + j % stride) % w.size()];
+    }
+    const Kernels& scalar = *available_kernels().front();
+    scalar.dot_many(row, all.data(), stride, dots.data());
+    std::vector<double> sums = all;
+    scalar.add_many(row, factors.data(), stride, sums.data());
+    for (const Kernels* kernels : available_kernels().subspan(1)) {
+      std::vector<double> other(stride);
+      kernels->dot_many(row, all.data(), stride, other.data());
+      for (std::size_t c = 0; c < stride; ++c) {
+        require(same_bits(other[c], dots[c]), std::string(kernels->name) + ": dot_many");
+      }
+      other = all;
+      kernels->add_many(row, factors.data(), stride, other.data());
+      for (std::size_t j = 0; j < all.size(); ++j) {
+        require(same_bits(other[j], sums[j]), std::string(kernels->name) + ": add_many");
+      }
+    }
+  }
+}
+
 template <class Value>
 void compare(Bytes bytes) {
   std::vector<double> w(1 + bytes.take<std::uint8_t>() % 64U);
@@ -51,6 +78,7 @@ void compare(Bytes bytes) {
       require(same_bits(other[j], sum[j]), std::string(kernels->name) + ": add");
     }
   }
+  compare_many(row, w, factor);
 }
 
 }  // namespace

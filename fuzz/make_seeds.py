@@ -146,13 +146,17 @@ def option_seeds():
     values = {
         "cost": numbers, "lambda": numbers, "gap": numbers, "tolerance": numbers, "time-limit": numbers,
         "bias": ["none", *numbers],
-        "solver": ["auto", "dual", "3", "duel", *map(str, range(22))],
+        "solver": ["auto", "dual", "pegasos", "3", "duel", *map(str, range(22))],
         "class-weight": ["balanced", "1=2", "+1=0.5", "-1=1e-300", "1=0", "1=nan", "1", "=", "a=1", "1=1=1"],
         "threads": ["0", "4096", "4097", "-1", "2.5", "99999999999"],
         "max-passes": ["0", "1", "18446744073709551615", "18446744073709551616", "-1"],
         "seed": ["0", "18446744073709551615", "18446744073709551616", "x"],
         "cpu": ["auto", "scalar", "avx2", "avx512", "avx", "AVX2", ""],
         "max-classes": ["2", "1", "0", "100000", "x"], "memory": ["1", "2G", "1T", "17000000T", "0", "1.5G", "G", ""],
+        "epochs": ["1", "0", "18446744073709551615"], "steps": ["1", "0"], "batch": ["1", "all", "0", "x"],
+        "sampling": ["permute", "replace", "order", "permut"], "t0": ["0", "9007199254740992", "9007199254740993"],
+        "iterate": ["last", "average", "suffix", "random", "best-of:3", "best-of:0", "best-of:", "best"],
+        "projection": ["on", "off", "of"], "rescale": ["on", "off"], "check-every": ["1", "0"],
         "reject": [""], "no-witness": [""], "there-is-none": ["1"],
     }
     for name, words in values.items():

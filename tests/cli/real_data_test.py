@@ -94,6 +94,32 @@ class DigitsTest(RealCase):
         self.assertAlmostEqual(measured["accuracy"], 0.965, delta=0.01)
         self.assertEqual(measured["labels"], list("0123456789"))
 
+    def test_pegasos(self):
+        """A published digit recogniser got 849 of 946 right with Pegasos at lambda = 0.5."""
+        data, test = self.unpack("digits-train"), self.unpack("digits-test")
+        accuracy = {}
+        for lambda_ in ("0.5", "0.1", "0.02"):
+            found = self.hinge("train", data, "m", "-s", "pegasos", "--lambda", lambda_, "--json").json
+            self.assertEqual(found["iterations"], 10 * 20 * 1_934)
+            self.assertVerifies(found, data)
+            accuracy[lambda_] = self.hinge("evaluate", test, "m", "--json").json["accuracy"]
+        self.assertGreater(accuracy["0.5"], 849 / 946)
+        self.assertGreaterEqual(max(accuracy.values()), 0.96)
+
+
+@table([("ccat", 3_053.4433, 0.015), ("imdb", 5_205.641, 0.015), ("a9a", 11_433.8077, 0.2)])
+class PegasosTest(RealCase):
+    def check(self, row):
+        name, optimum, gap = row
+        if SLOW and name != "a9a":
+            self.skipTest("HINGE_SLOW is set")
+        data = self.unpack(name + "-train")
+        found = self.hinge("train", data, "m", "-s", "pegasos", "--json").json
+        self.assertLessEqual(found["dual"], optimum * (1 + DIGITS))
+        self.assertGreaterEqual(found["primal"], optimum * (1 - DIGITS))
+        self.assertLess(found["relative_gap"], gap)
+        self.assertVerifies(found, data)
+
 
 if __name__ == "__main__":
     unittest.main()
