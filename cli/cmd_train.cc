@@ -142,6 +142,7 @@ int Train::run_folds() {
 }
 
 int Train::run() {
+  if (Result<void> r = validate(options); !r.ok()) throw UsageError{r.error()};
   if (folds != 0) return run_folds();
   const auto start = std::chrono::steady_clock::now();
   if (model_path.empty()) {
@@ -259,6 +260,7 @@ void add_table_options(CLI::App& command, TrainOptions& options) {
         },
         help);
     option->type_name(std::string(info.argument));
+    if (!info.solver.empty()) option->group(fmt::format("Options of --solver {}", info.solver));
     option->expected(1);
     if (name == "class-weight") option->expected(1, 1 << 20)->take_all()->allow_extra_args(false);
   }
@@ -287,8 +289,9 @@ void add_train(CLI::App& app, Action& action) {
       ->type_name("FILE");
   command
       ->add_option("--start", train->start_path,
-                   "pegasos: begin at this model (of the same classes), see --t0")
-      ->type_name("MODEL");
+                   "begin at this model (of the same classes), with the step sizes that --t0 says")
+      ->type_name("MODEL")
+      ->group("Options of --solver pegasos");
   command->add_option("--trace", train->trace_path, "write one JSON line per progress record")
       ->type_name("FILE");
   command
@@ -302,6 +305,7 @@ void add_train(CLI::App& app, Action& action) {
   train->reporter.add_to(*command);
   command->footer(
       "Example: hinge train news.svm news.model --cost 0.5 --gap 1e-4\n"
+      "         hinge train clicks.svm clicks.model --solver pegasos --lambda 1e-5 --epochs 3\n"
       "Ctrl-C ends training early and keeps the best model so far, with its true gap.");
   command->callback([train, &action] { action = [train] { return train->run(); }; });
 }

@@ -90,6 +90,7 @@ std::string did_you_mean(std::string_view text, std::span<const std::string_view
 }
 
 constexpr std::string_view kSolvers[] = {"auto", "dual", "pegasos"};
+constexpr std::string_view kPegasos = "pegasos";
 constexpr std::string_view kSwitch[] = {"off", "on"};
 constexpr std::string_view kSamplings[] = {"permute", "replace", "order"};
 constexpr std::string_view kIterates[] = {"last", "average", "suffix", "random"};
@@ -206,8 +207,8 @@ constexpr auto kRows = std::to_array<Row>({
       "the same as --cost 1/(L * rows); give one of the two"},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) { o.lambda = positive(i, t); }},
     {{"gap", "", "G", "a number in (0, 1]", "",
-      "stop when (primal - bound)/primal <= G, which is proved, not guessed; 0.001 unless given, "
-      "but pegasos asks for none"},
+      "stop when (primal - bound)/primal <= G, which is proved, not guessed; default 0.001, with "
+      "pegasos none"},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.gap = number(i, t);
        if (!(*o.gap > 0 && *o.gap <= 1)) bad_value(i, t);
@@ -219,7 +220,9 @@ constexpr auto kRows = std::to_array<Row>({
        if (!(*o.gap > 0 && *o.gap <= 1)) bad_value(i, t);
      }},
     {{"solver", "s", "NAME", "one of auto, dual, pegasos", "auto",
-      "auto picks by the shape of the data; LIBLINEAR's -s 3 means auto"},
+      "auto picks by the shape of the data; pegasos is good soon and exact late: its gap falls "
+      "like "
+      "1/epochs, so that 0.001 is the job of the others; LIBLINEAR's -s 3 means auto"},
      set_solver},
     {{"bias", "B", "S", "none or a number up to 1e150", "none",
       "append the constant feature S to every row, regularised; negative = none"},
@@ -260,45 +263,48 @@ constexpr auto kRows = std::to_array<Row>({
        o.seed = whole<std::uint64_t>(i, t);
      }},
     {{"epochs", "", "N", "a whole number > 0", "",
-      "pegasos: stop after N epochs, each of which looks at as many rows as there are; 20 unless "
-      "--epochs, --steps or --gap is given"},
+      "stop after N epochs, each of which looks at as many rows as there are; 20 unless "
+      "--epochs, --steps or --gap is given",
+      kPegasos},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.pegasos.epochs = count(i, t);
      }},
-    {{"steps", "", "T", "a whole number > 0", "", "pegasos: stop after T steps"},
+    {{"steps", "", "T", "a whole number > 0", "", "stop after T steps", kPegasos},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.pegasos.steps = count(i, t);
      }},
     {{"batch", "", "K", "a whole number from 1 to the number of rows, or all", "1",
-      "pegasos: rows a step looks at"},
+      "rows a step looks at", kPegasos},
      set_batch},
     {{"sampling", "", "NAME", "one of permute, replace, order", "permute",
-      "pegasos: every row once an epoch in random order; rows drawn at random; rows as they come"},
+      "every row once an epoch in random order; rows drawn at random; rows as they come", kPegasos},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.pegasos.sampling = static_cast<Sampling>(one_of(i, t, kSamplings));
      }},
     {{"iterate", "", "NAME", "last, average, suffix, random or best-of:S", "suffix",
-      "pegasos: which point is the result: the last, the mean of all, the mean over the last half "
-      "of the steps, one drawn by lot, the best of S such draws from shorter runs"},
+      "which point is the result: the last, the mean of all, the mean over the last half "
+      "of the steps, one drawn by lot, the best of S such draws from shorter runs",
+      kPegasos},
      set_iterate},
-    {{"projection", "", "on|off", "on or off", "off", "pegasos: keep |w| <= 1/sqrt(lambda)"},
+    {{"projection", "", "on|off", "on or off", "off", "keep |w| <= 1/sqrt(lambda)", kPegasos},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.pegasos.projection = one_of(i, t, kSwitch) == 1;
      }},
     {{"rescale", "", "on|off", "on or off", "on",
-      "pegasos: multiply the result by the number that minimises the primal"},
+      "multiply the result by the number that minimises the primal", kPegasos},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.pegasos.rescale = one_of(i, t, kSwitch) == 1;
      }},
     {{"t0", "", "N", "a whole number from 0 to 2^53", "",
-      "pegasos: the first step has the size of step N + 1; 0, or with --start the number of rows"},
+      "the first step has the size of step N + 1; 0, or with --start the number of rows", kPegasos},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.pegasos.t0 = whole<std::uint64_t>(i, t);
        if (*o.pegasos.t0 > kMaxT0) bad_value(i, t);
      }},
     {{"check-every", "", "N", "a whole number > 0", "",
-      "pegasos: compute primal and bound every N epochs (two passes over the data each); default: "
-      "ever further apart if a gap is asked, else at the end"},
+      "compute primal and bound every N epochs (two passes over the data each); default: "
+      "ever further apart if a gap is asked, else at the end",
+      kPegasos},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.pegasos.check_every = count(i, t);
      }},
@@ -350,9 +356,14 @@ Result<void> validate(const TrainOptions& o) {
       check(std::isfinite(w.factor) && w.factor > 0, "class weight: expected a factor > 0");
     }
     const PegasosOptions& p = o.pegasos;
-    check(o.solver == Solver::pegasos || p == PegasosOptions{},
-          "--epochs, --steps, --batch, --sampling, --iterate, --projection, --rescale, --t0 and "
-          "--check-every are for --solver pegasos");
+    if (o.solver != Solver::pegasos && p != PegasosOptions{}) {
+      std::string names;
+      for (const Row& row : kRows) {
+        if (row.info.solver == kPegasos)
+          names += fmt::format("{}--{}", names.empty() ? "" : ", ", row.info.name);
+      }
+      fail("usage.value", "only --solver pegasos has " + names);
+    }
     check(p.epochs == 0 || p.steps == 0, "give --epochs or --steps, not both");
     check(p.runs > 0 && (p.runs == 1 || p.iterate == Iterate::best_of),
           "runs: expected at least 1, and 1 unless the iterate is best_of");

@@ -67,12 +67,13 @@ struct TrainOptions {
 };
 
 struct OptionInfo {
-  std::string_view name;      // "cost": the long option without dashes
-  std::string_view letter;    // "c", or empty
-  std::string_view argument;  // placeholder ("C"); empty for a switch
-  std::string_view range;     // what is allowed, in words
-  std::string_view fallback;  // the default, as text
-  std::string_view help;      // one sentence
+  std::string_view name;         // "cost": the long option without dashes
+  std::string_view letter;       // "c", or empty
+  std::string_view argument;     // placeholder ("C"); empty for a switch
+  std::string_view range;        // what is allowed, in words
+  std::string_view fallback;     // the default, as text
+  std::string_view help;         // one sentence
+  std::string_view solver = {};  // the only solver that has it, or empty
 };
 std::span<const OptionInfo> train_option_table();
 
