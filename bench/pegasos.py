@@ -6,10 +6,11 @@
     python3 bench/pegasos.py scale            steps to an accuracy and time per step at 10k, 100k, 1M rows
     python3 bench/pegasos.py columns          time and instructions per step at 1e4 ... 1e7 columns
 
-HINGE names the program (default build/hinge). Everything runs on one thread and in turn, all programs
-once, then all of them again, --repeat times, each time with another seed. Times are the best of these,
-primals the median. Primal is 1/2|w|^2 + C sum hinge at C = 1 without bias, computed here in double from
-a peer's weights; hinge's is its own. Ratios are peer / hinge: above 1, hinge is faster.
+HINGE names the program (default build/hinge). Everything runs on one thread, but for the reader of vw, and
+in turn: all programs once, then all of them again, --repeat times. In epochs and peers each time has another
+seed. Times are the best of these, primals the median. Primal is 1/2|w|^2 + C sum hinge at C = 1 without bias,
+computed here in double from a peer's weights; hinge's is its own. Ratios are peer / hinge: above 1, hinge is
+faster.
 
 epochs: hinge's time is "solve", which includes its exact look at primal and bound at the end (two passes
   over the data); "certify", the proof that it writes into the model, comes after it and stands in a column
@@ -35,12 +36,13 @@ scale: one distribution, lambda = 1e-4, f = lambda * primal. "steps" is the firs
   by bisection, at which the median over seeds of f - f* is at most 0.01; f* is the bound of a run of the
   dual solver to a gap of 1e-5 on the same rows. "ns/step" is the difference of two runs with different
   --steps, so that fixed costs cancel. Rows drawn at random from more memory than a cache holds take longer
-  to arrive; the number of steps has nothing to do with that.
+  to arrive; the number of steps has nothing to do with that. Takes minutes, and up to 2 GB of temporary files.
 
 columns: rows of 100 nonzeros spread evenly over d columns; lambda = 1 keeps every row inside the margin,
   so that every step is a full one (a product and an addition). "ns/step" as above. w has 8 d bytes: it leaves
   the caches as d grows, so this is the time of the memory. "instructions" counts what a step does, by
-  valgrind (without AVX-512, which it does not know), and can be repeated to the digit. |w|^2 for the projection
+  valgrind (without AVX-512, which it does not know), as the difference of three and two epochs; it can be
+  repeated, whatever else the machine does. |w|^2 for the projection
   is measured anew once in 4 d nonzeros, less often than the short runs under valgrind last where d is large.
   Of d > 2^22 columns hinge leaves out those that do not occur if three in four do not: "occur" says how
   many do.
@@ -307,8 +309,8 @@ def dlib_sweeps(path, rows, folder, counts):
 def print_peers(results, ours, optimum):
     """One line for each peer of the same problem and number of epochs, beside the fastest hinge that is as good."""
     print(f"optimum: {optimum:.2f} or above, by hinge's dual solver; 'above' is the primal's excess over it\n"
-          f"{'peer':18} {'epochs':>6} {'primal':>10} {'above':>8} {'s':>8} | {'hinge: epochs':>13} {'primal':>10} {'s':>7} "
-          f"{'ratio':>6} | {'with load: peer s':>17} {'hinge s':>8} {'ratio':>6}")
+          f"{'peer':18} {'epochs':>6} {'primal':>10} {'above':>8} {'s':>8} | {'hinge: epochs':>13} {'primal':>10} "
+          f"{'s':>7} {'ratio':>6} | {'with load: peer s':>17} {'hinge s':>8} {'ratio':>6}")
     same_problem = {name: sweep for name, sweep in results.items() if name.endswith("bias") == ours.endswith("bias")}
     for name, sweep in same_problem.items():
         for count, runs in sweep.items() if name != ours else ():
@@ -415,9 +417,9 @@ def instructions(path, folder, options, steps):
     return int(re.search(r"Collected\s*:\s*(\d+)", done.stderr).group(1))
 
 
-def instructions_per_step(path, folder, options, steps):
-    few, many = steps
-    return (instructions(path, folder, options, many) - instructions(path, folder, options, few)) / (many - few)
+def instructions_per_step(path, folder, options, rows):
+    """Of the third epoch: after the first, w has all its nonzeros, and the fixed costs no longer change."""
+    return (instructions(path, folder, options, 3 * rows) - instructions(path, folder, options, 2 * rows)) / rows
 
 
 def columns(arguments):
@@ -434,13 +436,13 @@ def columns(arguments):
             for form, options in COLUMN_FORMS.items():
                 options = ("--lambda", 1, *options)
                 ns = ns_per_step(path, folder, options, arguments.steps, arguments.repeat)
-                count = instructions_per_step(path, folder, options, arguments.counted_steps) if counted else math.nan
+                count = instructions_per_step(path, folder, options, arguments.rows) if counted else math.nan
                 found[form].append((ns, count))
                 print(f"{d:9} {occur:9}  {form:10} {ns:8.1f} {count:17.1f}", flush=True)
     for form, pairs in found.items():
         ns, counts = zip(*pairs)
-        print(f"{form}: largest / smallest: ns/step {max(ns) / min(ns):.2f}, "
-              f"instructions/step {max(counts) / min(counts):.3f}")
+        print(f"{form}: largest / smallest: ns/step {max(ns) / min(ns):.2f}"
+              + (f", instructions/step {max(counts) / min(counts):.3f}" if counted else ""))
 
 
 def whole(text):
@@ -479,7 +481,6 @@ def main():
     sub.add_argument("--rows", type=whole, default=40_000, help="(default 40000)")
     numbers(sub, "--columns", [10_000, 100_000, 1_000_000, 10_000_000], "numbers of columns, d")
     numbers(sub, "--steps", [200_000, 1_200_000], "steps of the two runs that are timed", 2)
-    numbers(sub, "--counted-steps", [20_000, 60_000], "steps of the two runs under valgrind", 2)
     sub.add_argument("--no-valgrind", action="store_true", help="do not count instructions")
     arguments = parser.parse_args()
     arguments.function(arguments)
