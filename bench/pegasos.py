@@ -42,10 +42,9 @@ columns: rows of 100 nonzeros spread evenly over d columns; lambda = 1 keeps eve
   so that every step is a full one (a product and an addition). "ns/step" as above. w has 8 d bytes: it leaves
   the caches as d grows, so this is the time of the memory. "instructions" counts what a step does, by
   valgrind (without AVX-512, which it does not know), as the difference of three and two epochs; it can be
-  repeated, whatever else the machine does. |w|^2 for the projection
-  is measured anew once in 4 d nonzeros, less often than the short runs under valgrind last where d is large.
-  Of d > 2^22 columns hinge leaves out those that do not occur if three in four do not: "occur" says how
-  many do.
+  repeated, whatever else the machine does. |w|^2 for the projection is measured anew once in 4 d nonzeros,
+  which does not fall into that epoch where d is large. Of d > 2^22 columns hinge leaves out those that do not
+  occur if three in four do not: "occur" says how many do.
 """
 import argparse
 import bisect
