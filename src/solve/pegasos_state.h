@@ -19,6 +19,7 @@
 #include <span>
 #include <vector>
 
+#include "base/buffer.h"
 #include "data/problem.h"
 #include "solve/passes.h"
 #include "solve/solver.h"
@@ -91,7 +92,8 @@ class PegasosState {
   void begin_mean() {
     averaging_ = true;
     averaged_ = 0;
-    u_.assign(v_.size(), 0.0);
+    u_.resize(v_.size());
+    std::ranges::fill(u_.span(), 0.0);
     settled_.clear();
     for (Scale& scale : scales_) scale.sum = 0;
   }
@@ -138,6 +140,8 @@ class PegasosState {
       const std::uint64_t i = rows[j + kOffsetAhead];
       __builtin_prefetch(m_.offsets + i);
       __builtin_prefetch(counts_.data() + i * (planes_ + 1), 1);
+      __builtin_prefetch(planes_ == 1 ? problems_[0].y.data() + i : y_.data() + i * planes_);
+      if (!problems_[0].costs.empty()) __builtin_prefetch(problems_[0].costs.data() + i);
     }
     if (j + kRowAhead < rows.size()) {
       constexpr std::uint64_t kLine = 64 / sizeof(std::uint32_t), kMost = 16 * kLine;
@@ -335,7 +339,7 @@ class PegasosState {
   double base_;        // m/k
   double tau_;         // t0 + steps done
   std::vector<Scale> scales_;
-  std::vector<double> v_, u_;
+  Buffer<double> v_, u_;  // in huge pages: their entries are met in no order
   std::vector<double>
       settled_;  // part of the sum of points that S v - u has no longer; may be empty
   bool averaging_ = false;
