@@ -262,10 +262,14 @@ class PegasosState {
 
   // |v + a x|^2 = |v|^2 + 2 a <v, x> + a^2 |x|^2, with the scores <v, x> from before x was added.
   void lengthen(std::uint64_t i, const double* scores, const double* factors) {
-    double square = passes_.bias() * passes_.bias();
-    for (std::uint64_t k = m_.offsets[i]; k < m_.offsets[i + 1]; ++k) {
-      const auto value = static_cast<double>(m_.values[k]);
-      square += value * value;
+    if (squares_.empty()) squares_.assign(m_.rows, -1.0);
+    double& square = squares_[i];
+    if (square < 0) {
+      square = passes_.bias() * passes_.bias();
+      for (std::uint64_t k = m_.offsets[i]; k < m_.offsets[i + 1]; ++k) {
+        const auto value = static_cast<double>(m_.values[k]);
+        square += value * value;
+      }
     }
     for (std::size_t c = 0; c < planes_; ++c) {
       scales_[c].square += factors[c] * (2 * scores[c] + factors[c] * square);
@@ -347,6 +351,7 @@ class PegasosState {
   std::uint64_t unmeasured_ = 0;  // nonzeros added to v since |v|^2 was last computed from it
   std::vector<std::int8_t> y_;  // of several hyperplanes: of row i and hyperplane c at i planes + c
   std::vector<std::uint32_t> counts_;
+  std::vector<double> squares_;      // |x_i|^2 of the rows that were inside the margin, else -1
   std::vector<std::uint64_t> hits_;  // of the present step
   std::vector<double> scores_, factors_, more_;
 };
