@@ -18,8 +18,9 @@ namespace {
 
 constexpr int kMaxThreads = 4096;
 constexpr std::uint64_t kMaxT0 = std::uint64_t{1} << 53;  // steps are counted in double
-constexpr double kMaxBias = 1e150;                        // its square must be finite
-constexpr double kMaxCost = 1e300;                        // beyond it the objective overflows
+constexpr std::uint64_t kMaxRuns = 1000;  // of best-of; each ends with passes over all rows
+constexpr double kMaxBias = 1e150;        // its square must be finite
+constexpr double kMaxCost = 1e300;        // beyond it the objective overflows
 
 [[noreturn]] void bad_value(const OptionInfo& info, std::string_view text) {
   fail("usage.value",
@@ -161,7 +162,7 @@ void set_iterate(TrainOptions& o, const OptionInfo& info, std::string_view text)
   if (text.starts_with(kBestOf)) {
     o.pegasos.iterate = Iterate::best_of;
     o.pegasos.runs = whole<std::uint64_t>(info, text.substr(kBestOf.size()), text);
-    if (o.pegasos.runs == 0) bad_value(info, text);
+    if (o.pegasos.runs == 0 || o.pegasos.runs > kMaxRuns) bad_value(info, text);
     return;
   }
   o.pegasos.iterate = static_cast<Iterate>(one_of(info, text, kIterates));
@@ -204,7 +205,7 @@ constexpr auto kRows = std::to_array<Row>({
       "cost of a row inside the margin: minimise 1/2|w|^2 + C sum hinge"},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) { o.cost = positive(i, t); }},
     {{"lambda", "", "L", "a finite number > 0", "",
-      "the same as --cost 1/(L * rows); give one of the two"},
+      "the same as --cost 1/(L * rows), or, with weights, 1/(L * their sum); give one of the two"},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) { o.lambda = positive(i, t); }},
     {{"gap", "", "G", "a number in (0, 1]", "",
       "stop when (primal - bound)/primal <= G, which is proved, not guessed; default 0.001, with "
@@ -281,7 +282,7 @@ constexpr auto kRows = std::to_array<Row>({
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.pegasos.sampling = static_cast<Sampling>(one_of(i, t, kSamplings));
      }},
-    {{"iterate", "", "NAME", "last, average, suffix, random or best-of:S", "suffix",
+    {{"iterate", "", "NAME", "last, average, suffix, random or best-of:S, S up to 1000", "suffix",
       "which point is the result: the last, the mean of all, the mean over the last half "
       "of the steps, one drawn by lot, the best of S such draws from shorter runs",
       kPegasos},
@@ -365,8 +366,8 @@ Result<void> validate(const TrainOptions& o) {
       fail("usage.value", "only --solver pegasos has " + names);
     }
     check(p.epochs == 0 || p.steps == 0, "give --epochs or --steps, not both");
-    check(p.runs > 0 && (p.runs == 1 || p.iterate == Iterate::best_of),
-          "runs: expected at least 1, and 1 unless the iterate is best_of");
+    check(p.runs > 0 && p.runs <= (p.iterate == Iterate::best_of ? kMaxRuns : 1),
+          "runs: expected 1 to 1000, and 1 unless the iterate is best_of");
     check(p.t0.value_or(0) <= kMaxT0, "t0: expected a whole number from 0 to 2^53");
   });
 }

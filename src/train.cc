@@ -271,10 +271,12 @@ class Trainer {
     std::vector<std::int64_t> labels = start.labels, ours = report_.model.labels;
     std::ranges::sort(labels);
     std::ranges::sort(ours);
-    if (labels != ours) fail("model.start", "it has other labels than the data");
+    if (labels != ours)
+      fail("model.start", "the model to start from has other labels than the data");
     for (const BinaryProblem& problem : start.problems) {
       if (problem.bias != 0 && options_.bias <= 0) {
-        fail("model.start", "it has a bias", "give --bias a number");
+        fail("model.start", "the model to start from has a bias, and training has none",
+             "give --bias a number");
       }
     }
   }
@@ -356,6 +358,7 @@ class Trainer {
     report_.iterations += solution.iterations;
     report_.rows_touched += solution.rows_touched;
     stalled_ = stalled_ || solution.stalled;
+    cut_short_ = cut_short_ || solution.cut_short;
   }
 
   // What the start model says of problem k, in the columns of the problem. Its labels may stand in
@@ -415,15 +418,14 @@ class Trainer {
                      : interrupted_ ? StopReason::interrupted
                                     : StopReason::limit;
     model.origin.status = report_.status;
-    if (report_.status == StopReason::limit && gap_ > 0) {
-      const double gap = model.certificate().relative_gap;
+    if (report_.status == StopReason::limit && (gap_ > 0 || cut_short_)) {
+      std::string message = fmt::format("{} at gap {:.3g}",
+                                        stalled_ ? "rounding ended progress" : "stopped by a limit",
+                                        model.certificate().relative_gap);
+      if (!stalled_ && gap_ > 0) message += fmt::format("; {:.3g} was asked for", gap_);
+      if (gap_ == 0) message += ", before all epochs were done";
       report_.warnings.push_back(
-          stalled_
-              ? make_warning("solver.stalled",
-                             fmt::format("rounding ended progress at gap {:.3g}", gap))
-              : make_warning("solver.limit",
-                             fmt::format("stopped by a limit at gap {:.3g}; {:.3g} was asked for",
-                                         gap, gap_)));
+          make_warning(stalled_ ? "solver.stalled" : "solver.limit", std::move(message)));
     }
     drop_large_witness();
     report_.data_passes =
@@ -462,6 +464,7 @@ class Trainer {
   double initial_primal_ = 0;  // P(0)
   bool interrupted_ = false;
   bool stalled_ = false;
+  bool cut_short_ = false;
 };
 
 }  // namespace

@@ -327,7 +327,7 @@ TEST(TrainPegasos, CostsByClassAndByRow) {
 TEST(TrainPegasos, StartsFromAModel) {
   const Dataset data = testing::random_dataset({.rows = 500, .features = 40, .noise = 0.1});
   const TrainOptions options = {
-      .cost = 10, .solver = kPegasos, .bias = 1, .pegasos = {.epochs = 1}};
+      .cost = 10, .solver = kPegasos, .bias = 1, .pegasos = {.epochs = 1, .t0 = 25000}};
   Model start = train(data, {.cost = 10, .gap = 1e-6, .bias = 1}).value().model;
   TrainControl control;
   control.start = &start;

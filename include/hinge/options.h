@@ -35,9 +35,9 @@ struct PegasosOptions {
   bool projection = false;  // keep |w| <= 1/sqrt(lambda)
   Sampling sampling = Sampling::permute;
   Iterate iterate = Iterate::suffix;
-  std::uint64_t runs = 1;                // with Iterate::best_of: how many runs share the steps
-  std::uint64_t epochs = 0;              // 0: 20, unless `steps` or a gap says when to stop
-  std::uint64_t steps = 0;               // 0: as many as the epochs have; not with `epochs`
+  std::uint64_t runs = 1;    // with Iterate::best_of: how many runs share the steps, at most 1000
+  std::uint64_t epochs = 0;  // 0: 20, unless `steps` or a gap says when to stop
+  std::uint64_t steps = 0;   // 0: as many as the epochs have; not with `epochs`
   std::optional<std::uint64_t> t0 = {};  // steps t0 + 1, t0 + 2, ...; none: 0, or rows with a start
   std::uint64_t check_every = 0;  // epochs between exact looks at primal and bound; 0: at the end,
                                   // or, when a gap is asked, ever more apart

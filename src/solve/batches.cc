@@ -8,23 +8,25 @@
 namespace hinge {
 namespace {
 
-constexpr std::uint64_t kChunkRows = 1024;  // handed out at a time, unless a set is larger
-
-// Rows are permuted in runs of neighbours, so that memory streams. Short ones: the order must stay
-// random enough for files sorted by label, and a step takes in one row at a time.
-constexpr std::uint64_t kMaxRun = 64;
+// Rows are permuted in two steps, so that memory streams: runs of neighbours are shuffled, and then
+// the rows of as many runs as fit a cache. Neither alone would do: single rows in random order take
+// several times as long to arrive, and runs of rows with the same label (files are often sorted)
+// spoil the steps.
+constexpr std::uint64_t kMaxRun = 4;
 constexpr std::uint64_t kRunsWanted = 1024;
+constexpr std::uint64_t kWindowStream = 0x77696e;
 
 }  // namespace
 
 Batches::Batches(std::uint64_t rows, std::uint64_t batch, Sampling sampling, std::uint64_t seed,
-                 std::uint64_t stream)
+                 std::uint64_t stream, std::uint64_t window)
     : rows_(rows),
       batch_(batch),
       steps_per_epoch_((rows + batch - 1) / batch),
       sampling_(sampling),
       seed_(seed),
-      stream_(stream) {
+      stream_(stream),
+      window_rows_(window) {
   if (batch_ == rows_) sampling_ = Sampling::order;  // all rows, whichever way they are drawn
   if (sampling_ == Sampling::permute) {
     run_ = std::clamp<std::uint64_t>(rows / kRunsWanted, 1, kMaxRun);
@@ -36,34 +38,57 @@ Batches::Batches(std::uint64_t rows, std::uint64_t batch, Sampling sampling, std
 }
 
 std::span<const std::uint64_t> Batches::next(std::uint64_t max_steps) {
-  const std::uint64_t epoch = steps_ / steps_per_epoch_, step = steps_ % steps_per_epoch_;
-  const std::uint64_t steps = std::min(
-      {max_steps, std::max<std::uint64_t>(1, kChunkRows / batch_), steps_per_epoch_ - step});
+  if (windows_ == 0) draw_window();
+  if (used_ == window_.size()) {
+    window_.swap(coming_);
+    used_ = 0;
+    draw_window();
+    // Within a set the order means nothing.
+    if (sampling_ == Sampling::permute && batch_ < window_.size()) {
+      Random(seed_ ^ kWindowStream, stream_, windows_).shuffle(std::span(window_));
+    }
+  }
+  const std::uint64_t left = window_.size() - used_;
+  const std::uint64_t steps_left = (left + batch_ - 1) / batch_;
+  const std::uint64_t rows = max_steps < steps_left ? max_steps * batch_ : left;
+  const auto chunk = std::span<const std::uint64_t>(window_).subspan(used_, rows);
+  const std::size_t from = std::min(used_, coming_.size());
+  ahead_ = std::span<const std::uint64_t>(coming_).subspan(
+      from, std::min<std::size_t>(rows, coming_.size() - from));
+  used_ += rows;
+  return chunk;
+}
+
+// The sets of some more steps, none beyond the end of an epoch, into coming_.
+void Batches::draw_window() {
+  const std::uint64_t epoch = drawn_ / steps_per_epoch_, step = drawn_ % steps_per_epoch_;
+  const std::uint64_t steps =
+      std::min(std::max<std::uint64_t>(1, window_rows_ / batch_), steps_per_epoch_ - step);
   const std::uint64_t from = step * batch_, to = std::min(rows_, from + steps * batch_);
-  chunk_.clear();
+  coming_.clear();
   switch (sampling_) {
     case Sampling::permute:
       if (step == 0) {
         Random(seed_, stream_, epoch).shuffle(std::span(deck_));
         card_ = row_ = 0;
       }
-      add_permuted(to - from);
+      draw_permuted(to - from);
       break;
     case Sampling::replace:
-      for (std::uint64_t k = 0; k < steps; ++k) add_drawn(steps_ + k);
+      for (std::uint64_t k = 0; k < steps; ++k) draw_set(drawn_ + k);
       break;
     case Sampling::order:
-      for (std::uint64_t i = from; i < to; ++i) chunk_.push_back(i);
+      for (std::uint64_t i = from; i < to; ++i) coming_.push_back(i);
       break;
   }
-  steps_ += steps;
-  return chunk_;
+  drawn_ += steps;
+  ++windows_;
 }
 
-void Batches::add_permuted(std::uint64_t rows) {
+void Batches::draw_permuted(std::uint64_t rows) {
   while (rows > 0) {
     const std::uint64_t begin = deck_[card_] * run_, end = std::min(rows_, begin + run_);
-    for (; begin + row_ < end && rows > 0; ++row_, --rows) chunk_.push_back(begin + row_);
+    for (; begin + row_ < end && rows > 0; ++row_, --rows) coming_.push_back(begin + row_);
     if (begin + row_ == end) {
       ++card_;
       row_ = 0;
@@ -72,15 +97,15 @@ void Batches::add_permuted(std::uint64_t rows) {
 }
 
 // The first cards of a shuffle are a fair draw whatever order the deck was in.
-void Batches::add_drawn(std::uint64_t step) {
+void Batches::draw_set(std::uint64_t step) {
   Random random(seed_, stream_, step);
   if (batch_ == 1) {
-    chunk_.push_back(random.below(rows_));
+    coming_.push_back(random.below(rows_));
     return;
   }
   for (std::uint64_t k = 0; k < batch_; ++k) {
     std::swap(deck_[k], deck_[k + random.below(rows_ - k)]);
-    chunk_.push_back(deck_[k]);
+    coming_.push_back(deck_[k]);
   }
 }
 

@@ -19,8 +19,9 @@ namespace hinge {
 
 class Batches {
  public:
+  // window: rows drawn at a time, unless a set is larger; so many as a cache holds.
   Batches(std::uint64_t rows, std::uint64_t batch, Sampling sampling, std::uint64_t seed,
-          std::uint64_t stream);
+          std::uint64_t stream, std::uint64_t window = 1024);
 
   std::uint64_t steps_per_epoch() const { return steps_per_epoch_; }
 
@@ -28,19 +29,25 @@ class Batches {
   // beyond the end of an epoch. Valid until the next call.
   std::span<const std::uint64_t> next(std::uint64_t max_steps);
 
+  // About as many rows that come after those, to be asked for from memory in time. Valid as long.
+  std::span<const std::uint64_t> ahead() const { return ahead_; }
+
  private:
-  void add_permuted(std::uint64_t rows);
-  void add_drawn(std::uint64_t step);
+  void draw_window();
+  void draw_permuted(std::uint64_t rows);
+  void draw_set(std::uint64_t step);
 
   std::uint64_t rows_, batch_, steps_per_epoch_;
   Sampling sampling_;
-  std::uint64_t seed_, stream_;
-  std::uint64_t steps_ = 0;  // handed out
+  std::uint64_t seed_, stream_, window_rows_;
+  std::uint64_t drawn_ = 0, windows_ = 0;  // steps and windows drawn
   // permute: numbers of the runs of neighbouring rows, in this epoch's order; replace: all rows.
   std::vector<std::uint64_t> deck_;
   std::uint64_t run_ = 1;             // rows of a run
   std::uint64_t card_ = 0, row_ = 0;  // permute: the run whose turn it is, and the row in it
-  std::vector<std::uint64_t> chunk_;  // what next() returned
+  std::vector<std::uint64_t> window_, coming_;  // whole sets: being handed out, and the next ones
+  std::size_t used_ = 0;                        // rows of window_ handed out
+  std::span<const std::uint64_t> ahead_;
 };
 
 }  // namespace hinge

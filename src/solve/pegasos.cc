@@ -18,8 +18,9 @@ namespace hinge {
 namespace {
 
 constexpr std::uint64_t kDefaultEpochs = 20;
-constexpr std::uint64_t kLookShare =
-    8;  // looks 1 + epoch/8 epochs apart: the gap falls like 1/epoch
+constexpr std::uint64_t kLookShare = 8;            // looks are 1 + epoch/8 epochs apart
+constexpr std::uint64_t kWindowBytes = 256 << 10;  // rows in a cache together (batches.h)
+constexpr double kPoorGap = 0.05;                  // beyond it a second bound is tried
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kLot = 0x6c6f74;  // random stream of the point drawn by lot
 
@@ -29,7 +30,8 @@ constexpr std::uint64_t kLot = 0x6c6f74;  // random stream of the point drawn by
 // never far from the middle.
 class LastHalf {
  public:
-  // half: where the sum shall begin, 0 = not known; unit: 0 = no marks but that.
+  // half: where the sum shall begin, 0 = not known; unit: 0 = no other marks. Both: marks until
+  // then.
   LastHalf(std::uint64_t half, std::uint64_t unit) : half_(half), unit_(unit) { advance(); }
 
   std::uint64_t next() const { return next_; }
@@ -47,10 +49,9 @@ class LastHalf {
 
  private:
   void advance() {
-    next_ = half_ > start_ ? half_ : kNever;
-    std::uint64_t mark = unit_ == 0 ? kNever : unit_;
-    while (mark <= start_) mark *= 2;
-    next_ = std::min(next_, mark);
+    next_ = unit_ == 0 ? kNever : unit_;
+    while (next_ <= start_) next_ *= 2;
+    if (half_ > 0) next_ = start_ < half_ ? std::min(next_, half_) : kNever;
   }
 
   std::uint64_t half_, unit_;
@@ -73,9 +74,12 @@ class Pegasos {
         batch_(asked_.batch == 0 ? m.rows : asked_.batch),
         epoch_((m.rows + batch_ - 1) / batch_),
         best_(problems.size()) {
-    const bool gap_asked = monitors[0].limits().gap > 0;
+    const Limits& limits = monitors[0].limits();
+    const bool gap_asked = limits.gap > 0;
+    open_end_ = gap_asked || std::isfinite(limits.seconds) || limits.passes > 0;
     const bool best_of = asked_.iterate == Iterate::best_of;
     looks_ = (gap_asked || asked_.check_every > 0) && !best_of;
+    keeps_ = gap_asked || best_of;
     if (asked_.steps > 0) {
       total_ = asked_.steps;
     } else if (asked_.epochs > 0 || !gap_asked || best_of) {
@@ -96,7 +100,8 @@ class Pegasos {
       solutions.push_back({.w = std::move(best.w),
                            .alpha = std::move(best.alpha),
                            .iterations = steps_,
-                           .rows_touched = solutions.empty() ? rows_touched_ : 0});
+                           .rows_touched = rows_touched_,
+                           .cut_short = steps_ < total_ && total_ != kNever});
     }
     return solutions;
   }
@@ -106,6 +111,9 @@ class Pegasos {
     double primal = std::numeric_limits<double>::infinity();
     double dual = -1;  // any bound is better
     std::vector<double> w, alpha;
+
+    bool any() const { return true; }
+    bool poor() const { return primal - dual > kPoorGap * primal; }
   };
 
   struct Run {
@@ -114,9 +122,9 @@ class Pegasos {
     std::uint64_t steps = 0;  // done
     std::uint64_t next_look;
     LastHalf points, counts;
-    std::vector<double> points_before = {};         // sum of the points before the last mark
-    std::vector<std::uint32_t> counts_before = {};  // visits and hits before the last mark
+    std::vector<double> points_before = {};  // sum of the points between the last two marks
     std::uint64_t averaged_before = 0;
+    std::vector<std::uint32_t> counts_before = {}, counts_mark = {};  // at the last two marks
     Random lot;
     std::uint64_t next_draw;
     std::vector<double> drawn = {};  // the point drawn by lot
@@ -131,25 +139,27 @@ class Pegasos {
     const double t0 = asked_.t0        ? static_cast<double>(*asked_.t0)
                       : start_.empty() ? 0.0
                                        : static_cast<double>(m_.rows);
-    const bool ends = total != kNever;
     const std::uint64_t half_epoch = std::max<std::uint64_t>(1, epoch_ / 2);
-    return {
-        .state = PegasosState<Value>({.problems = problems_,
-                                      .batch = batch_,
-                                      .projection = asked_.projection,
-                                      .t0 = t0,
-                                      .start = start_},
-                                     passes_),
-        .total = total,
-        .next_look = looks_ ? look_after(0) : total,
-        .points = LastHalf(suffix() && ends ? total / 2 : 0, suffix() && looks_ ? half_epoch : 0),
-        .counts = LastHalf(ends ? total / epoch_ / 2 * epoch_ : 0, looks_ ? epoch_ : 0),
-        .lot = Random(seed_, kLot, number),
-        .next_draw = by_lot() ? 0 : kNever};
+    const std::uint64_t half = total == kNever ? 0 : total / 2;
+    return {.state = PegasosState<Value>({.problems = problems_,
+                                          .batch = batch_,
+                                          .projection = asked_.projection,
+                                          .t0 = t0,
+                                          .start = start_},
+                                         passes_),
+            .total = total,
+            .next_look = looks_ ? look_after(0) : total,
+            .points = LastHalf(suffix() ? half : 0, suffix() && open_end_ ? half_epoch : 0),
+            .counts = LastHalf(half / epoch_ * epoch_, epoch_),
+            .lot = Random(seed_, kLot, number),
+            .next_draw = by_lot() ? 0 : kNever};
   }
 
   void one_run(std::uint64_t number, std::uint64_t total) {
-    Batches batches(m_.rows, batch_, asked_.sampling, seed_, number);
+    const std::uint64_t row_bytes =
+        m_.nonzeros() / m_.rows * (sizeof(Value) + sizeof(std::uint32_t)) + 32;
+    const std::uint64_t window = std::clamp<std::uint64_t>(kWindowBytes / row_bytes, 64, 4096);
+    Batches batches(m_.rows, batch_, asked_.sampling, seed_, number, window);
     Run run = begin(number, total);
     if (asked_.iterate == Iterate::average) run.state.begin_mean();
     if (by_lot()) draw(run);
@@ -159,7 +169,7 @@ class Pegasos {
       const std::uint64_t until =
           std::min({run.next_look, run.points.next(), run.counts.next(), run.next_draw, run.total});
       const std::span<const std::uint64_t> rows = batches.next(until - run.steps);
-      run.state.run(rows);
+      run.state.run(rows, batches.ahead());
       const std::uint64_t steps = (rows.size() + batch_ - 1) / batch_;
       run.steps += steps;
       steps_ += steps;
@@ -193,8 +203,8 @@ class Pegasos {
       run.points.mark();
     }
     if (run.steps == run.counts.next()) {
-      run.counts_before = run.state.counts();
-      std::ranges::fill(run.state.counts(), 0);
+      run.counts_before.swap(run.counts_mark);
+      run.counts_mark = run.state.counts();
       run.counts.mark();
     }
   }
@@ -238,16 +248,23 @@ class Pegasos {
     return mean;
   }
 
-  // Exact primal and bound at the chosen point; keeps what is better than before. True: stop.
+  // Exact primal and bound at the chosen point. True: stop.
   bool look(Run& run) {
+    if (!keeps_) {  // no gap is asked: the result is the point at the end, looked at or not before
+      for (Best& best : best_) best.primal = std::numeric_limits<double>::infinity();
+      if (start_.empty())
+        for (Best& best : best_) best.dual = -1;
+    }
     const std::vector<double> w = chosen(run);
     std::vector<double> rows(m_.rows * passes_.stride());  // scores, then y alpha
     passes_.scores(m_.rows, std::identity(), w.data(), rows.data());
-    for (std::size_t c = 0; c < planes_; ++c) {
-      const double factor = judge(c, w, rows);
-      guess_alpha(run, c, factor, rows);
-    }
+    for (std::size_t c = 0; c < planes_; ++c) guess_alpha(run, c, judge(c, w, rows), rows);
     bound(rows);
+    if (!run.counts_mark.empty() && std::ranges::any_of(best_, &Best::poor)) {
+      for (std::size_t c = 0; c < planes_; ++c) guess_alpha_from_all(run, c, rows);
+      bound(rows, &Best::poor);
+      rows_touched_ += m_.rows;
+    }
     rows_touched_ += 2 * m_.rows;
     bool stop = true;
     for (std::size_t c = 0; c < planes_; ++c) stop = report(c) && stop;
@@ -287,32 +304,48 @@ class Pegasos {
     return factor;
   }
 
-  // Replaces scores by y alpha, alpha = U times the share of its visits that found a row inside the
-  // margin. A row not visited yet is judged by its score.
+  // Replaces scores by y alpha, alpha = U times the share of its visits, in about the last half of
+  // the steps, that found a row inside the margin. A row without a visit in that time has its share
+  // of all steps; one never visited is judged by its score.
   void guess_alpha(Run& run, std::size_t c, double factor, std::vector<double>& rows) {
     const Problem& problem = problems_[c];
     const std::size_t stride = passes_.stride(), width = planes_ + 1;
     const std::vector<std::uint32_t>& now = run.state.counts();
-    const std::vector<std::uint32_t>& before = run.counts_before;
-    const bool both = !before.empty() && run.counts.both(run.steps, epoch_);
-    const auto count = [&](std::size_t at) {
-      return static_cast<double>(now[at]) + (both ? static_cast<double>(before[at]) : 0.0);
-    };
+    const std::vector<std::uint32_t>& mark =
+        run.counts.both(run.steps, epoch_) ? run.counts_before : run.counts_mark;
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
       double& row = rows[i * stride + c];
-      const double visits = count(i * width);
-      const double share = visits > 0 ? count(i * width + 1 + c) / visits
-                                      : (factor * problem.y[i] * row < 1 ? 1.0 : 0.0);
-      row = problem.y[i] * (share * problem.upper(i));
+      std::uint32_t visits = now[i * width], hits = now[i * width + 1 + c];
+      if (!mark.empty() && visits > mark[i * width]) {
+        visits -= mark[i * width];
+        hits -= mark[i * width + 1 + c];
+      }
+      if (visits == 0) hits = visits = factor * problem.y[i] * row < 1 ? 1 : 0;
+      row = visits == 0 ? 0.0 : problem.y[i] * (hits * problem.upper(i) / visits);
     }
   }
 
-  // D at the best multiple of alpha that fits its box.
-  void bound(const std::vector<double>& rows) {
+  // The same from all steps, which is better where rows are hardly hit any more.
+  void guess_alpha_from_all(Run& run, std::size_t c, std::vector<double>& rows) {
+    const Problem& problem = problems_[c];
+    const std::size_t stride = passes_.stride(), width = planes_ + 1;
+    const std::vector<std::uint32_t>& now = run.state.counts();
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      const std::uint32_t visits = now[i * width], hits = now[i * width + 1 + c];
+      if (visits > 0) {
+        rows[i * stride + c] = problem.y[i] * (hits * problem.upper(i) / visits);
+      }
+    }
+  }
+
+  // D at the best multiple of alpha that fits its box, of the problems for which `wanted` holds:
+  // whether it does must not depend on the other problems.
+  void bound(const std::vector<double>& rows, bool (Best::*wanted)() const = &Best::any) {
     const std::size_t stride = passes_.stride();
     std::vector<double> v(passes_.size());
     passes_.combine(m_.rows, std::identity(), rows.data(), v.data());
     for (std::size_t c = 0; c < planes_; ++c) {
+      if (!(best_[c].*wanted)()) continue;
       const Problem& problem = problems_[c];
       double square = 0, sum = 0, fullest = 0;
       for (std::size_t j = c; j < v.size(); j += stride) square += v[j] * v[j];
@@ -368,7 +401,9 @@ class Pegasos {
   Passes<Value> passes_;
   std::uint64_t batch_, epoch_;   // rows a step, steps an epoch
   std::uint64_t total_ = kNever;  // steps to do, in all runs
+  bool open_end_ = false;         // something else than the number of steps may end the run
   bool looks_ = false;            // at primal and bound between the steps, not only at the end
+  bool keeps_ = false;            // the best point and bound of all looks, not those of the last
   std::vector<Best> best_;
   std::uint64_t steps_ = 0, rows_touched_ = 0;
   bool stopped_ = false;

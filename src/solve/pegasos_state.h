@@ -72,10 +72,11 @@ class PegasosState {
     }
   }
 
-  // One step on each set of `batch` rows; the last set may be short.
-  void run(std::span<const std::uint64_t> rows) {
+  // One step on each set of `batch` rows; the last set may be short. `ahead` are rows that will be
+  // seen soon after.
+  void run(std::span<const std::uint64_t> rows, std::span<const std::uint64_t> ahead = {}) {
     if (batch_ == 1) {
-      planes_ == 1 ? visit<true>(rows) : visit<false>(rows);
+      planes_ == 1 ? visit<true>(rows, ahead) : visit<false>(rows, ahead);
     } else {
       for (std::size_t k = 0; k < rows.size(); k += batch_) {
         step(rows.subspan(k, std::min<std::size_t>(batch_, rows.size() - k)));
@@ -119,8 +120,8 @@ class PegasosState {
     double square = 0;  // |v|^2, kept where there is projection
   };
 
-  // Rows ahead whose memory is asked for: the row itself, and where it lies.
-  static constexpr std::size_t kRowAhead = 4, kOffsetAhead = 12;
+  static constexpr std::size_t kRowAhead = 4;
+  static constexpr std::size_t kOffsetAhead = 8;  // asked for so much earlier than what it tells of
   static constexpr std::uint64_t kMeasureEvery =
       4;  // nonzeros added per entry of v between measures
   // pi is moved into v before it leaves the range of double; and, while points are averaged, before
@@ -135,29 +136,27 @@ class PegasosState {
     for (Scale& scale : scales_) scale.s = base_ * scale.pi / tau_;
   }
 
-  void prefetch(std::span<const std::uint64_t> rows, std::size_t j) const {
-    if (j + kOffsetAhead < rows.size()) {
-      const std::uint64_t i = rows[j + kOffsetAhead];
-      __builtin_prefetch(m_.offsets + i);
-      __builtin_prefetch(counts_.data() + i * (planes_ + 1), 1);
-      __builtin_prefetch(planes_ == 1 ? problems_[0].y.data() + i : y_.data() + i * planes_);
-      if (!problems_[0].costs.empty()) __builtin_prefetch(problems_[0].costs.data() + i);
-    }
-    if (j + kRowAhead < rows.size()) {
-      constexpr std::uint64_t kLine = 64 / sizeof(std::uint32_t), kMost = 16 * kLine;
-      const std::uint64_t i = rows[j + kRowAhead];
-      const std::uint64_t begin = m_.offsets[i], end = std::min(m_.offsets[i + 1], begin + kMost);
-      for (std::uint64_t k = begin; k < end; k += kLine) {
-        __builtin_prefetch(m_.columns + k);
-        __builtin_prefetch(m_.values + k);
-        if (sizeof(Value) > 4) __builtin_prefetch(m_.values + k + kLine / 2);
-      }
+  // Asks for the memory of a row: kLevel 2 into a far cache, 3 of its beginning into the nearest,
+  // where the hardware sees what follows. Must be inlined: GCC drops calls that do nothing else.
+  template <int kLevel>
+  __attribute__((always_inline)) void prefetch(std::uint64_t i) const {
+    constexpr std::uint64_t kLine = 64 / sizeof(std::uint32_t);
+    constexpr std::uint64_t kMost = (kLevel == 3 ? 2 : 16) * kLine;
+    __builtin_prefetch(counts_.data() + i * (planes_ + 1), 1, kLevel);
+    const std::int8_t* const y = planes_ == 1 ? problems_[0].y.data() + i : y_.data() + i * planes_;
+    __builtin_prefetch(y, 0, kLevel);
+    if (!problems_[0].costs.empty()) __builtin_prefetch(problems_[0].costs.data() + i, 0, kLevel);
+    const std::uint64_t begin = m_.offsets[i], end = std::min(m_.offsets[i + 1], begin + kMost);
+    for (std::uint64_t k = begin; k < end; k += kLine) {
+      __builtin_prefetch(m_.columns + k, 0, kLevel);
+      __builtin_prefetch(m_.values + k, 0, kLevel);
+      if (sizeof(Value) > 4) __builtin_prefetch(m_.values + k + kLine / 2, 0, kLevel);
     }
   }
 
   // One step for each row.
   template <bool kSingle>
-  void visit(std::span<const std::uint64_t> rows) {
+  void visit(std::span<const std::uint64_t> rows, std::span<const std::uint64_t> ahead) {
     const std::size_t planes = kSingle ? 1 : planes_;
     if constexpr (!kSingle) {
       scores_.resize(stride_);
@@ -169,7 +168,9 @@ class PegasosState {
     double* const factors = kSingle ? &factor : factors_.data();
     double* const mores = kSingle ? &more : more_.data();
     for (std::size_t j = 0; j < rows.size(); ++j) {
-      prefetch(rows, j);
+      if (j + kOffsetAhead < ahead.size()) __builtin_prefetch(m_.offsets + ahead[j + kOffsetAhead]);
+      if (j < ahead.size()) prefetch<2>(ahead[j]);
+      if (j + kRowAhead < rows.size()) prefetch<3>(rows[j + kRowAhead]);
       const std::uint64_t i = rows[j];
       passes_.score(i, v_.data(), scores);
       std::uint32_t* const counts = counts_.data() + i * (planes + 1);

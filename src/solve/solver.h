@@ -20,7 +20,8 @@ struct Solution {
   std::vector<double> alpha;  // best dual point, one number a row, inside its box
   std::uint64_t iterations = 0;
   std::uint64_t rows_touched = 0;
-  bool stalled = false;  // ended because rounding allows no further progress
+  bool stalled = false;    // ended because rounding allows no further progress
+  bool cut_short = false;  // a limit ended it before the steps asked for were done
 };
 
 // Where a solver may begin, for one problem.

@@ -59,10 +59,20 @@ class PegasosTest(CommandCase):
         self.train("-s", "pegasos", "--epochs", "6", "--trace", "t")
         records = [json.loads(line) for line in self.read("t").splitlines()]
         self.assertEqual([r["iteration"] for r in records], [200 * k for k in range(1, 7)])
+        self.assertTrue(all(0 < r["dual"] <= r["primal"] for r in records))
+
+    def test_with_a_gap_the_trace_has_the_best_so_far(self):
+        self.train("-s", "pegasos", "--epochs", "30", "--gap", "1e-9", "--trace", "t")
+        records = [json.loads(line) for line in self.read("t").splitlines()]
+        self.assertEqual(len(records), 30)
         for a, b in itertools.pairwise(records):
             self.assertLessEqual(b["primal"], a["primal"])
             self.assertGreaterEqual(b["dual"], a["dual"])
-        self.assertTrue(all(0 < r["dual"] <= r["primal"] for r in records))
+
+    def test_trace_changes_nothing(self):
+        for options in ([], ["--iterate", "last"], ["--iterate", "average"], ["--iterate", "random"], ["--batch", "9"]):
+            plain = self.model_bytes("-s", "pegasos", *options)
+            self.assertEqual(self.model_bytes("-s", "pegasos", *options, "--trace", "t"), plain)
 
     def test_the_published_point_is_there(self):
         # One step on all rows from w = 0: w = (1/lambda) times the mean of y x.
@@ -114,6 +124,7 @@ class PegasosTest(CommandCase):
     def test_options_that_do_not_go_together(self):
         for options in (["--epochs", "3"], ["-s", "dual", "--batch", "3"], ["-s", "pegasos", "--epochs", "3", "--steps", "4"],
                         ["-s", "pegasos", "--batch", "201"], ["-s", "pegasos", "--iterate", "best-of:0"],
+                        ["-s", "pegasos", "--iterate", "best-of:1001"],
                         ["-s", "pegasso"], ["-s", "pegasos", "--sampling", "replaced"]):
             run = self.hinge("train", "d.svm", "m", *options, code=64)
             self.assertIn("[usage.value]", run.err)
@@ -124,8 +135,11 @@ class PegasosTest(CommandCase):
         self.assertIn("cross-validation accuracy", run.text)
 
     def test_time_limit(self):
-        found = self.train("-s", "pegasos", "--epochs", "1000000000", "--time-limit", "0.2")
+        run = self.hinge("train", "d.svm", "m", "--json", "-s", "pegasos", "--epochs", "1000000000",
+                         "--time-limit", "0.2")
+        found = run.json
         self.assertEqual(found["status"], "limit")
+        self.assertIn("[solver.limit]", run.err)
         self.assertLess(found["relative_gap"], 0.1)
         self.assertVerifies()
 

@@ -17,7 +17,7 @@ std::vector<std::vector<std::uint64_t>> sets_of(Batches batches, std::uint64_t r
                                                 std::uint64_t epochs, std::uint64_t piece) {
   std::vector<std::vector<std::uint64_t>> sets;
   while (sets.size() < epochs * batches.steps_per_epoch()) {
-    const std::uint64_t step = sets.size() % batches.steps_per_epoch();
+    const std::uint64_t before = sets.size(), step = before % batches.steps_per_epoch();
     const std::span<const std::uint64_t> chunk = batches.next(piece);
     std::uint64_t used = 0;
     for (std::uint64_t k = step; used < chunk.size(); ++k) {
@@ -28,8 +28,12 @@ std::vector<std::vector<std::uint64_t>> sets_of(Batches batches, std::uint64_t r
       sets.emplace_back(from, from + static_cast<std::ptrdiff_t>(size));
       used += size;
     }
-    EXPECT_LE(sets.size() - 1, sets.size() / batches.steps_per_epoch() * batches.steps_per_epoch() +
-                                   batches.steps_per_epoch() - 1);
+    // At most what was asked for, never beyond the end of an epoch.
+    const std::uint64_t steps = sets.size() - before;
+    EXPECT_GE(steps, 1U);
+    EXPECT_LE(steps, std::min(piece, batches.steps_per_epoch() - step));
+    EXPECT_LE(batches.ahead().size(), chunk.size());
+    for (const std::uint64_t row : batches.ahead()) EXPECT_LT(row, rows);
   }
   return sets;
 }
