@@ -146,6 +146,69 @@ TEST(PegasosSolver, TwentyEpochsUnlessAskedOtherwise) {
   EXPECT_EQ(solve(s, {.pegasos = {.check_every = 7}}, 0.01)[0].iterations % 700, 0U);
 }
 
+// Rows sorted by label are drawn well mixed, although neighbours are drawn together.
+TEST(PegasosSolver, SortedRowsDoNoHarm) {
+  const Dataset mixed =
+      random_dataset({.rows = 20000, .features = 40, .nonzeros = 7, .noise = 0.2});
+  const auto& m = std::get<CsrView<float>>(mixed.view());
+  struct Rows {
+    std::vector<std::uint64_t> offsets = {0};
+    std::vector<std::uint32_t> columns;
+    std::vector<float> values;
+    std::vector<std::int64_t> labels;
+  };
+  auto rows = std::make_shared<Rows>();
+  for (const std::int64_t label : {-1, 1}) {
+    for (std::uint64_t i = 0; i < m.rows; ++i) {
+      if (mixed.labels()[i] != label) continue;
+      rows->columns.insert(rows->columns.end(), m.columns + m.offsets[i],
+                           m.columns + m.offsets[i + 1]);
+      rows->values.insert(rows->values.end(), m.values + m.offsets[i], m.values + m.offsets[i + 1]);
+      rows->offsets.push_back(rows->columns.size());
+      rows->labels.push_back(label);
+    }
+  }
+  const CsrView<float> view = {m.rows, m.features, rows->offsets.data(), rows->columns.data(),
+                               rows->values.data()};
+  // A constant feature is what suffers most from seeing one label for long.
+  const Scaled a(mixed, 1e-4, {}, 3),
+      b(Dataset::wrap(view, rows->labels, {}, rows).value(), 1e-4, {}, 3);
+  for (const std::uint64_t epochs : {1U, 5U}) {
+    const SolverOptions options = {.pegasos = {.epochs = epochs}};
+    EXPECT_LT(b.f(solve(b, options)[0].w), 1.01 * a.f(solve(a, options)[0].w)) << epochs;
+    // What happens to those who take the rows as they come.
+    const SolverOptions as_they_come = {.pegasos = {.sampling = Sampling::order, .epochs = epochs}};
+    EXPECT_GT(b.f(solve(b, as_they_come)[0].w), 1.1 * a.f(solve(a, options)[0].w)) << epochs;
+  }
+}
+
+// Where rows are hardly hit any more in the last half of the steps, there is still a bound.
+TEST(PegasosSolver, ABoundWhereNothingIsHit) {
+  const Scaled s(random_dataset({.rows = 200, .features = 100, .nonzeros = 20, .noise = 0}), 1e-6);
+  const Solution found = solve(s, {.pegasos = {.epochs = 200}})[0];
+  Pool pool(1);
+  EXPECT_GT(certify(s.problem(), found.w, found.alpha, pool).dual, 0.0);
+}
+
+// A run that a limit ends has the mean over about its last half, as if it had been asked for.
+TEST(PegasosSolver, CutShort) {
+  const Scaled s(random_dataset({.rows = 2000, .features = 40, .nonzeros = 7, .noise = 0.2}), 1e-4);
+  const Stopwatch clock;
+  const std::function<void(const Progress&)> nobody;
+  std::vector<Monitor> monitors;
+  monitors.emplace_back(
+      Limits{.gap = 0, .seconds = std::numeric_limits<double>::infinity(), .passes = 6}, clock, 0,
+      nobody);
+  Pool pool(1);
+  const Solution cut =
+      solve_pegasos(std::span(&s.problem(), 1), {.pegasos = {.epochs = 1000}}, monitors, pool)[0];
+  EXPECT_TRUE(cut.cut_short);
+  EXPECT_EQ(monitors[0].reason(), StopReason::limit);
+  const Solution whole = solve(s, {.pegasos = {.epochs = 6}})[0];
+  EXPECT_FALSE(whole.cut_short);
+  EXPECT_LT(s.f(cut.w), 1.05 * s.f(whole.w));
+}
+
 // Going on from a solution does not lose it.
 TEST(PegasosSolver, WarmStart) {
   const Scaled s(random_dataset({.rows = 300, .features = 20, .nonzeros = 5}), 0.001);
