@@ -8,29 +8,22 @@
 namespace hinge {
 namespace {
 
-// Rows are permuted in two steps, so that memory streams: runs of neighbours are shuffled, and then
-// the rows of as many runs as fit a cache. Neither alone would do: single rows in random order take
-// several times as long to arrive, and runs of rows with the same label (files are often sorted)
-// spoil the steps.
-constexpr std::uint64_t kMaxRun = 4;
-constexpr std::uint64_t kRunsWanted = 1024;
 constexpr std::uint64_t kWindowStream = 0x77696e;
 
 }  // namespace
 
 Batches::Batches(std::uint64_t rows, std::uint64_t batch, Sampling sampling, std::uint64_t seed,
-                 std::uint64_t stream, std::uint64_t window)
+                 std::uint64_t stream, const Neighbours& neighbours)
     : rows_(rows),
       batch_(batch),
       steps_per_epoch_((rows + batch - 1) / batch),
       sampling_(sampling),
       seed_(seed),
       stream_(stream),
-      window_rows_(window) {
+      neighbours_(neighbours) {
   if (batch_ == rows_) sampling_ = Sampling::order;  // all rows, whichever way they are drawn
   if (sampling_ == Sampling::permute) {
-    run_ = std::clamp<std::uint64_t>(rows / kRunsWanted, 1, kMaxRun);
-    deck_.resize((rows + run_ - 1) / run_);
+    deck_.resize((rows + neighbours.run - 1) / neighbours.run);
   } else if (sampling_ == Sampling::replace && batch_ > 1) {
     deck_.resize(rows);
   }
@@ -44,7 +37,7 @@ std::span<const std::uint64_t> Batches::next(std::uint64_t max_steps) {
     used_ = 0;
     draw_window();
     // Within a set the order means nothing.
-    if (sampling_ == Sampling::permute && batch_ < window_.size()) {
+    if (sampling_ == Sampling::permute && neighbours_.mix && batch_ < window_.size()) {
       Random(seed_ ^ kWindowStream, stream_, windows_).shuffle(std::span(window_));
     }
   }
@@ -52,7 +45,9 @@ std::span<const std::uint64_t> Batches::next(std::uint64_t max_steps) {
   const std::uint64_t steps_left = (left + batch_ - 1) / batch_;
   const std::uint64_t rows = max_steps < steps_left ? max_steps * batch_ : left;
   const auto chunk = std::span<const std::uint64_t>(window_).subspan(used_, rows);
-  const std::size_t from = std::min(used_, coming_.size());
+  const bool streams =
+      sampling_ == Sampling::order || (sampling_ == Sampling::permute && !neighbours_.mix);
+  const std::size_t from = streams ? coming_.size() : std::min(used_, coming_.size());
   ahead_ = std::span<const std::uint64_t>(coming_).subspan(
       from, std::min<std::size_t>(rows, coming_.size() - from));
   used_ += rows;
@@ -63,7 +58,7 @@ std::span<const std::uint64_t> Batches::next(std::uint64_t max_steps) {
 void Batches::draw_window() {
   const std::uint64_t epoch = drawn_ / steps_per_epoch_, step = drawn_ % steps_per_epoch_;
   const std::uint64_t steps =
-      std::min(std::max<std::uint64_t>(1, window_rows_ / batch_), steps_per_epoch_ - step);
+      std::min(std::max<std::uint64_t>(1, neighbours_.window / batch_), steps_per_epoch_ - step);
   const std::uint64_t from = step * batch_, to = std::min(rows_, from + steps * batch_);
   coming_.clear();
   switch (sampling_) {
@@ -86,8 +81,9 @@ void Batches::draw_window() {
 }
 
 void Batches::draw_permuted(std::uint64_t rows) {
+  const std::uint64_t run = neighbours_.run;
   while (rows > 0) {
-    const std::uint64_t begin = deck_[card_] * run_, end = std::min(rows_, begin + run_);
+    const std::uint64_t begin = deck_[card_] * run, end = std::min(rows_, begin + run);
     for (; begin + row_ < end && rows > 0; ++row_, --rows) coming_.push_back(begin + row_);
     if (begin + row_ == end) {
       ++card_;

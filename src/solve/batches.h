@@ -17,11 +17,20 @@
 
 namespace hinge {
 
+// How `permute` makes memory stream: it shuffles runs of neighbouring rows, and then, if asked to
+// mix, the rows of as many runs as a cache holds. Single rows in random order take several times as
+// long to arrive. Rows that lie mixed already need no more than runs; where neighbours have the
+// same label (files are often sorted), even runs of 4 would spoil the steps if they were not mixed.
+struct Neighbours {
+  std::uint64_t run = 1;        // rows of a run
+  std::uint64_t window = 1024;  // rows drawn at a time, unless a set is larger
+  bool mix = false;             // shuffle the rows of a window
+};
+
 class Batches {
  public:
-  // window: rows drawn at a time, unless a set is larger; so many as a cache holds.
   Batches(std::uint64_t rows, std::uint64_t batch, Sampling sampling, std::uint64_t seed,
-          std::uint64_t stream, std::uint64_t window = 1024);
+          std::uint64_t stream, const Neighbours& neighbours = {});
 
   std::uint64_t steps_per_epoch() const { return steps_per_epoch_; }
 
@@ -29,7 +38,8 @@ class Batches {
   // beyond the end of an epoch. Valid until the next call.
   std::span<const std::uint64_t> next(std::uint64_t max_steps);
 
-  // About as many rows that come after those, to be asked for from memory in time. Valid as long.
+  // About as many rows that come after those, to be asked for from memory in time; none where
+  // memory streams. Valid as long.
   std::span<const std::uint64_t> ahead() const { return ahead_; }
 
  private:
@@ -39,11 +49,11 @@ class Batches {
 
   std::uint64_t rows_, batch_, steps_per_epoch_;
   Sampling sampling_;
-  std::uint64_t seed_, stream_, window_rows_;
+  std::uint64_t seed_, stream_;
+  Neighbours neighbours_;
   std::uint64_t drawn_ = 0, windows_ = 0;  // steps and windows drawn
   // permute: numbers of the runs of neighbouring rows, in this epoch's order; replace: all rows.
   std::vector<std::uint64_t> deck_;
-  std::uint64_t run_ = 1;             // rows of a run
   std::uint64_t card_ = 0, row_ = 0;  // permute: the run whose turn it is, and the row in it
   std::vector<std::uint64_t> window_, coming_;  // whole sets: being handed out, and the next ones
   std::size_t used_ = 0;                        // rows of window_ handed out

@@ -31,6 +31,7 @@ class Passes {
   std::size_t dimension() const { return m_.features + (bias_ != 0 ? 1 : 0); }
   std::size_t size() const { return dimension() * stride_; }  // of a vector for all hyperplanes
   double bias() const { return bias_; }
+  const Kernels& kernels() const { return kernels_; }
 
   // out[c] = <w_c, x_i>, c < stride
   void score(std::uint64_t i, const double* w, double* out) const {

@@ -18,9 +18,8 @@ namespace hinge {
 namespace {
 
 constexpr std::uint64_t kDefaultEpochs = 20;
-constexpr std::uint64_t kLookShare = 8;            // looks are 1 + epoch/8 epochs apart
-constexpr std::uint64_t kWindowBytes = 256 << 10;  // rows in a cache together (batches.h)
-constexpr double kPoorGap = 0.05;                  // beyond it a second bound is tried
+constexpr std::uint64_t kLookShare = 8;  // looks are 1 + epoch/8 epochs apart
+constexpr double kPoorGap = 0.05;        // beyond it a second bound is tried
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kLot = 0x6c6f74;  // random stream of the point drawn by lot
 
@@ -57,6 +56,23 @@ class LastHalf {
   std::uint64_t half_, unit_;
   std::uint64_t previous_ = 0, start_ = 0, next_ = 0;
 };
+
+// Whether neighbouring rows have the same label hardly more often than any two rows.
+bool labels_lie_mixed(const Dataset& data) {
+  constexpr std::uint64_t kPairs = 1 << 16;
+  constexpr double kSlack = 0.05;
+  double expected = 0;
+  for (const LabelCount& c : data.classes()) {
+    expected += std::pow(static_cast<double>(c.rows) / static_cast<double>(data.rows()), 2);
+  }
+  const std::uint64_t step = std::max<std::uint64_t>(1, data.rows() / kPairs);
+  double pairs = 0, equal = 0;
+  for (std::uint64_t i = 0; i + 1 < data.rows(); i += step) {
+    pairs += 1;
+    equal += data.labels()[i] == data.labels()[i + 1] ? 1 : 0;
+  }
+  return equal <= pairs * (expected + kSlack * (1 - expected));
+}
 
 template <class Value>
 class Pegasos {
@@ -155,11 +171,19 @@ class Pegasos {
             .next_draw = by_lot() ? 0 : kNever};
   }
 
-  void one_run(std::uint64_t number, std::uint64_t total) {
+  // Longer runs where there are rows enough to be drawn from, and labels lie mixed.
+  Neighbours neighbours() const {
+    constexpr std::uint64_t kRuns = 1024, kLongRun = 64, kShortRun = 4, kWindowBytes = 256 << 10;
+    const bool mix = !labels_lie_mixed(*problems_[0].data);
     const std::uint64_t row_bytes =
         m_.nonzeros() / m_.rows * (sizeof(Value) + sizeof(std::uint32_t)) + 32;
-    const std::uint64_t window = std::clamp<std::uint64_t>(kWindowBytes / row_bytes, 64, 4096);
-    Batches batches(m_.rows, batch_, asked_.sampling, seed_, number, window);
+    return {.run = std::clamp<std::uint64_t>(m_.rows / kRuns, 1, mix ? kShortRun : kLongRun),
+            .window = mix ? std::clamp<std::uint64_t>(kWindowBytes / row_bytes, 64, 4096) : 1024,
+            .mix = mix};
+  }
+
+  void one_run(std::uint64_t number, std::uint64_t total) {
+    Batches batches(m_.rows, batch_, asked_.sampling, seed_, number, neighbours());
     Run run = begin(number, total);
     if (asked_.iterate == Iterate::average) run.state.begin_mean();
     if (by_lot()) draw(run);

@@ -51,6 +51,7 @@ class PegasosState {
         v_(passes.size()),
         counts_(m_.rows * (planes_ + 1)) {
     const Problem& first = problems_[0];
+    lines_ = std::clamp<std::size_t>(m_.nonzeros() / m_.rows / 16 + 1, 1, 16);
     double weight = first.costs.empty() ? static_cast<double>(m_.rows) : 0;
     for (const double c : first.costs) weight += c;
     radius_ = std::sqrt(first.cost * weight);  // 1/sqrt(lambda)
@@ -75,8 +76,10 @@ class PegasosState {
   // One step on each set of `batch` rows; the last set may be short. `ahead` are rows that will be
   // seen soon after.
   void run(std::span<const std::uint64_t> rows, std::span<const std::uint64_t> ahead = {}) {
-    if (batch_ == 1) {
-      planes_ == 1 ? visit<true>(rows, ahead) : visit<false>(rows, ahead);
+    if (batch_ == 1 && planes_ == 1 && !projection_) {
+      averaging_ ? visit_one<true>(rows, ahead) : visit_one<false>(rows, ahead);
+    } else if (batch_ == 1) {
+      visit(rows, ahead);
     } else {
       for (std::size_t k = 0; k < rows.size(); k += batch_) {
         step(rows.subspan(k, std::min<std::size_t>(batch_, rows.size() - k)));
@@ -137,66 +140,105 @@ class PegasosState {
   }
 
   // Asks for the memory of a row: kLevel 2 into a far cache, 3 of its beginning into the nearest,
-  // where the hardware sees what follows. Must be inlined: GCC drops calls that do nothing else.
+  // where the hardware sees what follows. As many lines for every row, so that the loop is
+  // foreseen; asking for what is not there does no harm. Must be inlined: GCC drops calls that do
+  // nothing else.
   template <int kLevel>
   __attribute__((always_inline)) void prefetch(std::uint64_t i) const {
     constexpr std::uint64_t kLine = 64 / sizeof(std::uint32_t);
-    constexpr std::uint64_t kMost = (kLevel == 3 ? 2 : 16) * kLine;
     __builtin_prefetch(counts_.data() + i * (planes_ + 1), 1, kLevel);
     const std::int8_t* const y = planes_ == 1 ? problems_[0].y.data() + i : y_.data() + i * planes_;
     __builtin_prefetch(y, 0, kLevel);
     if (!problems_[0].costs.empty()) __builtin_prefetch(problems_[0].costs.data() + i, 0, kLevel);
-    const std::uint64_t begin = m_.offsets[i], end = std::min(m_.offsets[i + 1], begin + kMost);
-    for (std::uint64_t k = begin; k < end; k += kLine) {
-      __builtin_prefetch(m_.columns + k, 0, kLevel);
-      __builtin_prefetch(m_.values + k, 0, kLevel);
-      if (sizeof(Value) > 4) __builtin_prefetch(m_.values + k + kLine / 2, 0, kLevel);
+    const std::uint32_t* columns = m_.columns + m_.offsets[i];
+    const Value* values = m_.values + m_.offsets[i];
+    const std::size_t lines = kLevel == 3 ? std::min<std::size_t>(2, lines_) : lines_;
+    for (std::size_t k = 0; k < lines; ++k) {
+      __builtin_prefetch(columns, 0, kLevel);
+      __builtin_prefetch(values, 0, kLevel);
+      if (sizeof(Value) > 4) __builtin_prefetch(values + kLine / 2, 0, kLevel);
+      columns += kLine;
+      values += kLine;
     }
   }
 
-  // One step for each row.
-  template <bool kSingle>
-  void visit(std::span<const std::uint64_t> rows, std::span<const std::uint64_t> ahead) {
-    const std::size_t planes = kSingle ? 1 : planes_;
-    if constexpr (!kSingle) {
-      scores_.resize(stride_);
-      factors_.resize(stride_);
-      more_.resize(stride_);
+  // One step for each row: what every run of one problem does all the time, so everything that does
+  // not change is out of the loop.
+  template <bool kAveraging>
+  void visit_one(std::span<const std::uint64_t> rows, std::span<const std::uint64_t> ahead) {
+    const CsrView<Value> m = m_;
+    const Problem problem = problems_[0];
+    const Kernels& kernels = passes_.kernels();
+    const double bias = problem.bias, base = base_;
+    double* const v = v_.data();
+    double* const u = u_.data();
+    std::uint32_t* const counts = counts_.data();
+    double tau = tau_, s = scales_[0].s, sum = scales_[0].sum;
+    for (std::size_t j = 0; j < rows.size(); ++j) {
+      if (j + kOffsetAhead < ahead.size()) __builtin_prefetch(m.offsets + ahead[j + kOffsetAhead]);
+      if (j < ahead.size()) prefetch<2>(ahead[j]);
+      if (j + kRowAhead < rows.size()) prefetch<3>(rows[j + kRowAhead]);
+      const std::uint64_t i = rows[j];
+      const SparseRow<Value> row = row_of(m, i);
+      double score = kernels.dot(row, v);
+      if (bias != 0) score += bias * v[m.features];
+      tau += 1;
+      if (kAveraging) sum += s;
+      const double y = problem.y[i];
+      const bool inside = y * (s * score) < 1;
+      ++counts[2 * i];
+      s = base / tau;
+      if (!inside) continue;
+      ++counts[2 * i + 1];
+      const double factor = y * problem.upper(i);
+      kernels.add(row, factor, v);
+      if (bias != 0) v[m.features] += factor * bias;
+      if (kAveraging) {
+        kernels.add(row, factor * sum, u);
+        if (bias != 0) u[m.features] += factor * sum * bias;
+      }
     }
-    double score = 0, factor = 0, more = 0;
-    double* const scores = kSingle ? &score : scores_.data();
-    double* const factors = kSingle ? &factor : factors_.data();
-    double* const mores = kSingle ? &more : more_.data();
+    tau_ = tau;
+    scales_[0].s = s;
+    scales_[0].sum = sum;
+    if (kAveraging) averaged_ += rows.size();
+  }
+
+  // One step for each row, whatever was asked for.
+  void visit(std::span<const std::uint64_t> rows, std::span<const std::uint64_t> ahead) {
+    scores_.resize(stride_);
+    factors_.assign(stride_, 0.0);
+    more_.assign(stride_, 0.0);
     for (std::size_t j = 0; j < rows.size(); ++j) {
       if (j + kOffsetAhead < ahead.size()) __builtin_prefetch(m_.offsets + ahead[j + kOffsetAhead]);
       if (j < ahead.size()) prefetch<2>(ahead[j]);
       if (j + kRowAhead < rows.size()) prefetch<3>(rows[j + kRowAhead]);
       const std::uint64_t i = rows[j];
-      passes_.score(i, v_.data(), scores);
-      std::uint32_t* const counts = counts_.data() + i * (planes + 1);
+      passes_.score(i, v_.data(), scores_.data());
+      std::uint32_t* const counts = counts_.data() + i * (planes_ + 1);
       ++counts[0];
       tau_ += 1;
       bool hit = false;
-      for (std::size_t c = 0; c < planes; ++c) {
+      for (std::size_t c = 0; c < planes_; ++c) {
         Scale& scale = scales_[c];
         if (averaging_) scale.sum += scale.s;
-        const double y = kSingle ? problems_[0].y[i] : y_[i * planes + c];
-        const bool inside = y * (scale.s * scores[c]) < 1;
+        const double y = sign(i, c);
+        const bool inside = y * (scale.s * scores_[c]) < 1;
         counts[1 + c] += inside ? 1 : 0;
         hit = hit || inside;
-        factors[c] = inside ? y * problems_[0].upper(i) / scale.pi : 0;
+        factors_[c] = inside ? y * problems_[0].upper(i) / scale.pi : 0;
         scale.s = base_ * scale.pi / tau_;
       }
       if (averaging_) ++averaged_;
       if (projection_) keep_measured(m_.offsets[i + 1] - m_.offsets[i]);
       if (!hit) continue;
-      passes_.add(i, factors, v_.data());
+      passes_.add(i, factors_.data(), v_.data());
       if (averaging_) {
-        for (std::size_t c = 0; c < planes; ++c) mores[c] = factors[c] * scales_[c].sum;
-        passes_.add(i, mores, u_.data());
+        for (std::size_t c = 0; c < planes_; ++c) more_[c] = factors_[c] * scales_[c].sum;
+        passes_.add(i, more_.data(), u_.data());
       }
       if (projection_) {
-        lengthen(i, scores, factors);
+        lengthen(i, scores_.data(), factors_.data());
         project();
       }
     }
@@ -340,9 +382,10 @@ class PegasosState {
   std::size_t planes_, stride_;
   std::uint64_t batch_;
   bool projection_;
-  double radius_ = 0;  // 1/sqrt(lambda)
-  double base_;        // m/k
-  double tau_;         // t0 + steps done
+  std::size_t lines_ = 1;  // of memory that the columns of a row take, about
+  double radius_ = 0;      // 1/sqrt(lambda)
+  double base_;            // m/k
+  double tau_;             // t0 + steps done
   std::vector<Scale> scales_;
   Buffer<double> v_, u_;  // in huge pages: their entries are met in no order
   std::vector<double>

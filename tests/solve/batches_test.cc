@@ -41,23 +41,30 @@ std::vector<std::vector<std::uint64_t>> sets_of(Batches batches, std::uint64_t r
 std::vector<std::vector<std::uint64_t>> sets_of(std::uint64_t rows, std::uint64_t batch,
                                                 Sampling sampling, std::uint64_t epochs,
                                                 std::uint64_t piece, std::uint64_t seed = 1,
-                                                std::uint64_t stream = 0) {
-  return sets_of(Batches(rows, batch, sampling, seed, stream), rows, batch, sampling, epochs,
-                 piece);
+                                                std::uint64_t stream = 0,
+                                                const Neighbours& neighbours = {}) {
+  return sets_of(Batches(rows, batch, sampling, seed, stream, neighbours), rows, batch, sampling,
+                 epochs, piece);
 }
+
+const std::vector<Neighbours> kWays = {{},
+                                       {.run = 4, .window = 64, .mix = true},
+                                       {.run = 7, .window = 1000, .mix = true},
+                                       {.run = 64, .window = 100, .mix = false}};
 
 TEST(Batches, PermuteVisitsEveryRowOnceAnEpoch) {
   for (const std::uint64_t rows : {1U, 2U, 7U, 100U, 5000U, 70001U}) {
     for (const std::uint64_t batch : {1U, 3U, 64U}) {
       if (batch > rows) continue;
-      const auto sets = sets_of(rows, batch, Sampling::permute, 3, 1000);
+      const Neighbours& way = kWays[(rows + batch) % kWays.size()];
+      const auto sets = sets_of(rows, batch, Sampling::permute, 3, 1000, 1, 0, way);
       const std::uint64_t steps = (rows + batch - 1) / batch;
       ASSERT_EQ(sets.size(), 3 * steps);
       std::vector<std::vector<std::uint64_t>> epochs(3);
       for (std::size_t k = 0; k < sets.size(); ++k) {
         epochs[k / steps].insert(epochs[k / steps].end(), sets[k].begin(), sets[k].end());
       }
-      if (rows > 10) {
+      if (rows > 64) {
         EXPECT_NE(epochs[0], epochs[1]);
       }
       std::vector<std::uint64_t> all(rows);
@@ -70,11 +77,11 @@ TEST(Batches, PermuteVisitsEveryRowOnceAnEpoch) {
   }
 }
 
-// Rows may come in runs, but no run may come at a preferred place.
-TEST(Batches, PermuteIsFair) {
+// Every row is as likely at any place.
+void check_fair(const Neighbours& way) {
   constexpr std::uint64_t kRows = 40, kDraws = 4000;
   std::vector<std::vector<double>> seen(kRows, std::vector<double>(kRows));
-  Batches batches(kRows, 1, Sampling::permute, 3, 0);
+  Batches batches(kRows, 1, Sampling::permute, 3, 0, way);
   for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
     for (std::uint64_t at = 0; at < kRows;) {
       for (const std::uint64_t row : batches.next(kRows)) seen[at++][row] += 1;
@@ -87,6 +94,11 @@ TEST(Batches, PermuteIsFair) {
     for (const double count : position) chi += (count - expected) * (count - expected) / expected;
     EXPECT_LT(chi, 90);
   }
+}
+
+TEST(Batches, PermuteIsFair) {
+  check_fair({});
+  check_fair({.run = 4, .window = 64, .mix = true});
 }
 
 TEST(Batches, OrderIsTheOrderOfTheRows) {
@@ -138,6 +150,8 @@ TEST(Batches, AFunctionOfSeedAndStreamNotOfTheAsking) {
   for (const Sampling sampling : {Sampling::permute, Sampling::replace}) {
     for (const std::uint64_t batch : {1U, 6U}) {
       const auto sets = sets_of(5000, batch, sampling, 2, 100000);
+      const auto mixed = sets_of(5000, batch, sampling, 2, 100000, 1, 0, kWays[1]);
+      EXPECT_EQ(mixed, sets_of(5000, batch, sampling, 2, 13, 1, 0, kWays[1]));
       EXPECT_EQ(sets, sets_of(5000, batch, sampling, 2, 1));
       EXPECT_EQ(sets, sets_of(5000, batch, sampling, 2, 17));
       EXPECT_NE(sets, sets_of(5000, batch, sampling, 2, 17, 2));
