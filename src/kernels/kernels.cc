@@ -10,15 +10,46 @@
 namespace hinge {
 namespace {
 
+// Code that is compiled anew for each instruction set it is used with. Called, it would mix two
+// encodings of vector instructions, which costs more than the work itself.
+#define HINGE_INLINE __attribute__((always_inline)) inline
+
 // The one order in which eight lanes become a sum.
-double sum_lanes(const double* l) {
+HINGE_INLINE double sum_lanes(const double* l) {
   return ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]));
 }
 
+// The last elements, fewer than eight, each to its lane. One jump, where a loop would have as many
+// branches to guess.
 template <class Value>
-void add_tail(SparseRow<Value> row, std::size_t k, const double* w, double* lanes) {
-  for (std::size_t j = 0; k < row.size; ++j, ++k) {
-    lanes[j] += static_cast<double>(row.values[k]) * w[row.columns[k]];
+HINGE_INLINE void add_tail(SparseRow<Value> row, std::size_t k, const double* w, double* lanes) {
+  const std::uint32_t* const c = row.columns + k;
+  const Value* const v = row.values + k;
+  const auto add = [&](std::size_t j) { lanes[j] += static_cast<double>(v[j]) * w[c[j]]; };
+  switch (row.size - k) {
+    case 7:
+      add(6);
+      [[fallthrough]];
+    case 6:
+      add(5);
+      [[fallthrough]];
+    case 5:
+      add(4);
+      [[fallthrough]];
+    case 4:
+      add(3);
+      [[fallthrough]];
+    case 3:
+      add(2);
+      [[fallthrough]];
+    case 2:
+      add(1);
+      [[fallthrough]];
+    case 1:
+      add(0);
+      [[fallthrough]];
+    default:
+      break;
   }
 }
 
@@ -54,7 +85,6 @@ void add_scalar(SparseRow<Value> row, double a, double* w) {
 // The body of the *_many forms, written once and compiled for each instruction set: four
 // neighbouring vectors at a time in whatever registers there are.
 using Four = double __attribute__((vector_size(32)));
-#define HINGE_INLINE __attribute__((always_inline)) inline
 
 template <std::size_t kFours, class Value>
 HINGE_INLINE void dot_fours(SparseRow<Value> row, const double* w, std::size_t stride,
@@ -138,23 +168,22 @@ __attribute__((target("avx2"))) __m256d widen4(const double* v) {
   return _mm256_loadu_pd(v);
 }
 
-__attribute__((target("avx2"))) __m256d gather4(const double* base, const std::uint32_t* columns) {
-  const __m128i raw = _mm_loadu_si128(reinterpret_cast<const __m128i*>(columns));
-  const __m128i moved = _mm_xor_si128(raw, _mm_set1_epi32(INT32_MIN));
-  // The masked form with a zeroed source breaks the dependency on the old register.
-  const __m256d ones = _mm256_castsi256_pd(_mm256_set1_epi64x(-1));
-  return _mm256_mask_i32gather_pd(_mm256_setzero_pd(), base, moved, ones, 8);
+// Single loads rather than a gather instruction: on AMD's CPUs gathers take longer, and on several
+// of Intel's since their microcode was mended; a load also sees what was stored just before.
+__attribute__((target("avx2"))) __m256d load4(const double* w, const std::uint32_t* c) {
+  const __m128d low = _mm_loadh_pd(_mm_load_sd(w + c[0]), w + c[1]);
+  const __m128d high = _mm_loadh_pd(_mm_load_sd(w + c[2]), w + c[3]);
+  return _mm256_set_m128d(high, low);
 }
 
 template <class Value>
 __attribute__((target("avx2"))) double dot_avx2(SparseRow<Value> row, const double* w) {
-  const double* const base = gather_base(w);
   __m256d low = _mm256_setzero_pd(), high = _mm256_setzero_pd();
   std::size_t k = 0;
   for (; k + 8 <= row.size; k += 8) {
-    low = _mm256_add_pd(low, _mm256_mul_pd(widen4(row.values + k), gather4(base, row.columns + k)));
-    high = _mm256_add_pd(
-        high, _mm256_mul_pd(widen4(row.values + k + 4), gather4(base, row.columns + k + 4)));
+    low = _mm256_add_pd(low, _mm256_mul_pd(widen4(row.values + k), load4(w, row.columns + k)));
+    high = _mm256_add_pd(high,
+                         _mm256_mul_pd(widen4(row.values + k + 4), load4(w, row.columns + k + 4)));
   }
   double lanes[8];
   _mm256_storeu_pd(lanes, low);
@@ -231,6 +260,15 @@ std::span<const Kernels* const> available_kernels() {
   static constexpr std::array<const Kernels*, 1> kAll = {&kScalar};
   return kAll;
 #endif
+}
+
+const Kernels& best_kernels() {
+  const auto all = available_kernels();
+#if defined(__x86_64__)
+  // AVX-512's gain over AVX2 is its gather instruction, see above.
+  if (__builtin_cpu_is("amd") && all.size() > 2) return *all[1];
+#endif
+  return *all.back();
 }
 
 }  // namespace hinge

@@ -57,12 +57,11 @@ struct Kernels {
   }
 };
 
-// What this CPU can run, slowest first; "scalar" is always there.
+// What this CPU can run, narrowest first; "scalar" is always there.
 std::span<const Kernels* const> available_kernels();
 
-inline const Kernels& best_kernels() {
-  return *available_kernels().back();
-}
+// The fastest of them, by experience with CPUs of its maker.
+const Kernels& best_kernels();
 
 template <class Value>
 SparseRow<Value> row_of(const CsrView<Value>& m, std::uint64_t i) {

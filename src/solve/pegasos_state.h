@@ -77,7 +77,11 @@ class PegasosState {
   // seen soon after.
   void run(std::span<const std::uint64_t> rows, std::span<const std::uint64_t> ahead = {}) {
     if (batch_ == 1 && planes_ == 1 && !projection_) {
-      averaging_ ? visit_one<true>(rows, ahead) : visit_one<false>(rows, ahead);
+      if (ahead.empty()) {
+        averaging_ ? visit_one<true, false>(rows, ahead) : visit_one<false, false>(rows, ahead);
+      } else {
+        averaging_ ? visit_one<true, true>(rows, ahead) : visit_one<false, true>(rows, ahead);
+      }
     } else if (batch_ == 1) {
       visit(rows, ahead);
     } else {
@@ -164,7 +168,7 @@ class PegasosState {
 
   // One step for each row: what every run of one problem does all the time, so everything that does
   // not change is out of the loop.
-  template <bool kAveraging>
+  template <bool kAveraging, bool kScattered>
   void visit_one(std::span<const std::uint64_t> rows, std::span<const std::uint64_t> ahead) {
     const CsrView<Value> m = m_;
     const Problem problem = problems_[0];
@@ -175,9 +179,13 @@ class PegasosState {
     std::uint32_t* const counts = counts_.data();
     double tau = tau_, s = scales_[0].s, sum = scales_[0].sum;
     for (std::size_t j = 0; j < rows.size(); ++j) {
-      if (j + kOffsetAhead < ahead.size()) __builtin_prefetch(m.offsets + ahead[j + kOffsetAhead]);
-      if (j < ahead.size()) prefetch<2>(ahead[j]);
-      if (j + kRowAhead < rows.size()) prefetch<3>(rows[j + kRowAhead]);
+      if (kScattered) {
+        if (j + kOffsetAhead < ahead.size()) {
+          __builtin_prefetch(m.offsets + ahead[j + kOffsetAhead]);
+        }
+        if (j < ahead.size()) prefetch<2>(ahead[j]);
+        if (j + kRowAhead < rows.size()) prefetch<3>(rows[j + kRowAhead]);
+      }
       const std::uint64_t i = rows[j];
       const SparseRow<Value> row = row_of(m, i);
       double score = kernels.dot(row, v);
