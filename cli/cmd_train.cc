@@ -157,7 +157,11 @@ int Train::run() {
       usage("--require-converged needs --gap: Pegasos asks for none of its own");
     }
     // Who wants a trace wants values in it.
-    if (!trace_path.empty() && options.pegasos.check_every == 0) options.pegasos.check_every = 1;
+    if (!trace_path.empty() && !options.gap && options.pegasos.check_every == 0) {
+      options.pegasos.check_every = 1;
+    }
+  } else if (!start_path.empty()) {
+    usage_value("--start: only --solver pegasos begins at a model");
   }
   const std::string outcome = fmt::format(
       "no model written{}",
@@ -171,6 +175,13 @@ int Train::run() {
   if (!start_path.empty()) {
     from = load_model(start_path);
     if (!from->ok()) return reporter.fail(from->error(), outcome);
+    // The model may be written in its place, a trace may not.
+    if (Result<void> r = check_outputs({trace_path}, {start_path}); !r.ok()) {
+      return reporter.fail(r.error(), outcome);
+    }
+    if (data.read.index_base == IndexBase::automatic) {
+      data.read.index_base = (**from).index_base == 0 ? IndexBase::zero : IndexBase::one;
+    }
   }
   data.read.threads = options.threads;
   data.read.memory = options.memory;

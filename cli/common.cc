@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -14,11 +15,22 @@ namespace {
 
 std::atomic<bool> g_stop{false};
 volatile sig_atomic_t g_signal = 0;
+timespec g_signalled = {};  // when
 
+// The first signal asks for an orderly end, the second for one at once. What comes within a second
+// is still the first: timeout(1) signals a process and then its group.
 void on_signal(int number) {
-  if (g_signal != 0) _exit(128 + number);
-  g_signal = number;
-  g_stop.store(true, std::memory_order_relaxed);
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (g_signal == 0) {
+    g_signalled = now;
+    g_signal = number;
+    g_stop.store(true, std::memory_order_relaxed);
+    return;
+  }
+  const auto nanoseconds =
+      (now.tv_sec - g_signalled.tv_sec) * 1'000'000'000LL + (now.tv_nsec - g_signalled.tv_nsec);
+  if (nanoseconds > 1'000'000'000) _exit(128 + number);
 }
 
 // Another process cut a mapped file short. Nothing can be unwound from here; a temporary file that

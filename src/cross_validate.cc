@@ -55,6 +55,10 @@ Dataset subset(const Dataset& data, Keep keep) {
 Result<Metrics> cross_validate(const Dataset& data, int folds, const TrainOptions& options,
                                const TrainControl& control) {
   return guard([&] {
+    if (control.start != nullptr) {
+      fail("usage.value",
+           "cross-validation trains on parts of the rows: a start may have seen all");
+    }
     if (folds < 2) fail("usage.value", fmt::format("folds: expected at least 2, got {}", folds));
     for (const LabelCount& c : data.classes()) {
       if (c.rows < static_cast<std::uint64_t>(folds)) {

@@ -28,7 +28,8 @@ constexpr std::uint64_t kMaxWitnessBytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t kSweepClasses = 32;  // most classes of a sweep of Pegasos over the rows
 constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a thousand times larger
 
-void check_data(const Dataset& data, const TrainOptions& options, std::vector<Error>& warnings) {
+void check_data(const Dataset& data, const TrainOptions& options, bool start,
+                std::vector<Error>& warnings) {
   const std::size_t classes = data.classes().size();
   if (data.rows() == 0) fail("data.empty", "no rows");
   if (classes < 2) {
@@ -47,9 +48,13 @@ void check_data(const Dataset& data, const TrainOptions& options, std::vector<Er
   const std::uint64_t planes = classes == 2 ? 1 : classes;
   const auto threads =
       static_cast<std::uint64_t>(options.threads > 0 ? options.threads : available_cores());
-  const std::uint64_t together =
-      options.solver == Solver::pegasos ? std::min(planes, kSweepClasses * threads) : 0;
-  const TrainingMemory need = training_memory(data, planes, together);
+  SweepShape sweep;
+  if (options.solver == Solver::pegasos) {
+    sweep.planes = std::min(planes, kSweepClasses * threads);
+    sweep.batch = options.pegasos.batch == 0 ? data.rows() : options.pegasos.batch;
+    sweep.start = start;
+  }
+  const TrainingMemory need = training_memory(data, planes, sweep);
   if (need.weights > 0.9 * static_cast<double>(physical_memory())) {
     fail("memory.model", fmt::format("{} features and {} classes need {:.1f} GiB of weights",
                                      data.features(), classes, need.weights / 0x1p30));
@@ -182,7 +187,7 @@ class Trainer {
   }
 
   TrainReport run() {
-    check_data(data_, options_, report_.warnings);
+    check_data(data_, options_, control_.start != nullptr, report_.warnings);
     check_scale(data_, pool_, report_.warnings);
     prepare();
     check_pegasos();
@@ -193,10 +198,14 @@ class Trainer {
     } else {
       // Whole problems side by side; inside each, one thread.
       const std::size_t groups = options_.solver == Solver::pegasos ? sweeps(problems) : problems;
-      pool_.run(groups, [&](std::size_t group) {
-        Pool alone(1);
-        solve(problems * group / groups, problems * (group + 1) / groups, alone);
-      });
+      if (groups == 1) {
+        solve(0, problems, pool_);
+      } else {
+        pool_.run(groups, [&](std::size_t group) {
+          Pool alone(1);
+          solve(problems * group / groups, problems * (group + 1) / groups, alone);
+        });
+      }
     }
     finish();
     return std::move(report_);
@@ -268,6 +277,11 @@ class Trainer {
     if (options_.pegasos.t0 == 0) {
       fail("usage.value", "--t0: with --start expected at least 1: step 1 forgets where it began");
     }
+    if (start.index_base != data_.index_base()) {
+      fail("model.start",
+           fmt::format("the model to start from counts features from {}, the data from {}",
+                       start.index_base, data_.index_base()));
+    }
     std::vector<std::int64_t> labels = start.labels, ours = report_.model.labels;
     std::ranges::sort(labels);
     std::ranges::sort(ours);
@@ -282,8 +296,10 @@ class Trainer {
   }
 
   // Once a run is interrupted, classes not yet begun are not begun: w = 0 with its certificate.
+  // Where there is a start, the solver returns that.
   bool skip(std::size_t first, std::size_t last) {
     if (control_.stop == nullptr || !control_.stop->load(std::memory_order_relaxed)) return false;
+    if (control_.start != nullptr) return false;
     for (std::size_t k = first; k < last; ++k) {
       BinaryProblem& out = report_.model.problems[k];
       out.certificate = {
@@ -356,7 +372,10 @@ class Trainer {
     report_.solve_seconds += solve_seconds;
     report_.certify_seconds += certify_seconds;
     report_.iterations += solution.iterations;
-    report_.rows_touched += solution.rows_touched;
+    // A sweep of Pegasos touches a row once for all its classes.
+    report_.rows_touched = options_.solver == Solver::pegasos
+                               ? std::max(report_.rows_touched, solution.rows_touched)
+                               : report_.rows_touched + solution.rows_touched;
     stalled_ = stalled_ || solution.stalled;
     cut_short_ = cut_short_ || solution.cut_short;
   }
@@ -399,7 +418,7 @@ class Trainer {
   }
 
   bool converged(const BinaryProblem& problem) const {
-    return problem.certificate.relative_gap <= gap_;
+    return gap_ > 0 && problem.certificate.relative_gap <= gap_;
   }
 
   void finish() {

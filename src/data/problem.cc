@@ -47,18 +47,25 @@ std::vector<std::uint64_t> cut_rows(const Dataset& data) {
   });
 }
 
-TrainingMemory training_memory(const Dataset& data, std::uint64_t planes, std::uint64_t together) {
+TrainingMemory training_memory(const Dataset& data, std::uint64_t planes, const SweepShape& sweep) {
   const auto rows = static_cast<double>(data.rows()),
              nonzeros = static_cast<double>(data.nonzeros());
   const bool sparse = are_sparse(data.nonzeros(), data.features(), planes);
   const double columns = sparse ? nonzeros : static_cast<double>(data.features());  // at most
   TrainingMemory memory;
   memory.rows = 16 * rows + (data.precision() == Precision::f32 ? 8 : 12) * nonzeros;
-  // A sweep keeps, for each row and hyperplane: sign, two pairs of counts, score, best dual
-  // variable.
-  const auto sweep = static_cast<double>(together);
-  memory.work = (32 + 25 * sweep) * rows + (sparse ? memory.rows + 4 * nonzeros : 0.0);
-  memory.weights = 8 * columns * (static_cast<double>(planes) + 2 + 6 * sweep);
+  memory.work = 32 * rows + (sparse ? memory.rows + 4 * nonzeros : 0.0);
+  memory.weights = 8 * columns * (static_cast<double>(planes) + 2);
+  if (sweep.planes > 0) {
+    // For each row and hyperplane: signs, counts (now, and at two marks), score, dual variable; for
+    // each row: visits, bends of a line search, lengths. For each row of a step: scores and
+    // factors.
+    const auto together = static_cast<double>(sweep.planes);
+    const double start = sweep.start ? 8 * together : 0;
+    memory.work += rows * (24 + 34 * together + start) +
+                   static_cast<double>(sweep.batch) * (24 + 24 * together);
+    memory.weights += columns * (64 * together + start);
+  }
   return memory;
 }
 

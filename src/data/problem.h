@@ -37,8 +37,14 @@ std::vector<std::int8_t> signs(const Dataset& data, std::int64_t positive);
 // rows result[b] .. result[b+1] - 1.
 std::vector<std::uint64_t> cut_rows(const Dataset& data);
 
+// Hyperplanes that are worked on together (Pegasos), rather than each in its turn.
+struct SweepShape {
+  std::uint64_t planes = 0;  // 0: no sweep
+  std::uint64_t batch = 1;   // rows of a step
+  bool start = false;        // begins at a model
+};
+
 // About how much memory training takes on these rows, in bytes; in double, since it may be absurd.
-// together: hyperplanes that are worked on in one sweep (Pegasos), 0 where each has its turn.
 struct TrainingMemory {
   double rows = 0;     // the data as it is kept
   double work = 0;     // what a solver keeps for each row, and a copy if the columns are renumbered
@@ -46,7 +52,7 @@ struct TrainingMemory {
   double all() const { return rows + work + weights; }
 };
 TrainingMemory training_memory(const Dataset& data, std::uint64_t planes,
-                               std::uint64_t together = 0);
+                               const SweepShape& sweep = {});
 
 // Identifies rows, labels and weights, in order, as 16 hexadecimal digits.
 class Pool;

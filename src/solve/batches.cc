@@ -82,13 +82,16 @@ void Batches::draw_window() {
 
 void Batches::draw_permuted(std::uint64_t rows) {
   const std::uint64_t run = neighbours_.run;
-  while (rows > 0) {
-    const std::uint64_t begin = deck_[card_] * run, end = std::min(rows_, begin + run);
-    for (; begin + row_ < end && rows > 0; ++row_, --rows) coming_.push_back(begin + row_);
-    if (begin + row_ == end) {
-      ++card_;
-      row_ = 0;
-    }
+  coming_.resize(rows);
+  for (std::uint64_t at = 0; at < rows;) {
+    const std::uint64_t begin = deck_[card_] * run + row_;
+    const std::uint64_t left = std::min(rows_, (deck_[card_] + 1) * run) - begin;
+    const std::uint64_t count = std::min(left, rows - at);
+    std::iota(coming_.begin() + static_cast<std::ptrdiff_t>(at),
+              coming_.begin() + static_cast<std::ptrdiff_t>(at + count), begin);
+    at += count;
+    row_ = count == left ? 0 : row_ + count;
+    card_ += count == left ? 1 : 0;
   }
 }
 

@@ -29,7 +29,7 @@ class Monitor {
     progress.problem = problem_;
     progress.seconds = clock_.seconds();
     if (observer_) observer_(progress);
-    if (progress.relative_gap <= limits_.gap) {
+    if (limits_.gap > 0 && progress.relative_gap <= limits_.gap) {
       reason_ = StopReason::converged;
       return true;
     }

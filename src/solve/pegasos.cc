@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
+#include <utility>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -19,6 +21,7 @@ namespace {
 
 constexpr std::uint64_t kDefaultEpochs = 20;
 constexpr std::uint64_t kLookShare = 8;  // looks are 1 + epoch/8 epochs apart
+constexpr std::uint64_t kLongRun = 50;   // epochs
 constexpr double kPoorGap = 0.05;        // beyond it a second bound is tried
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kLot = 0x6c6f74;  // random stream of the point drawn by lot
@@ -92,7 +95,6 @@ class Pegasos {
         best_(problems.size()) {
     const Limits& limits = monitors[0].limits();
     const bool gap_asked = limits.gap > 0;
-    open_end_ = gap_asked || std::isfinite(limits.seconds) || limits.passes > 0;
     const bool best_of = asked_.iterate == Iterate::best_of;
     looks_ = (gap_asked || asked_.check_every > 0) && !best_of;
     keeps_ = gap_asked || best_of;
@@ -101,7 +103,12 @@ class Pegasos {
     } else if (asked_.epochs > 0 || !gap_asked || best_of) {
       const std::uint64_t epochs = asked_.epochs > 0 ? asked_.epochs : kDefaultEpochs;
       total_ = epochs > kNever / epoch_ ? kNever : epochs * epoch_;
+    } else {
+      ends_ = false;
     }
+    // Long runs are likely to be interrupted, the others are soon over.
+    open_end_ = gap_asked || std::isfinite(limits.seconds) || limits.passes > 0 ||
+                total_ / epoch_ > kLongRun;
   }
 
   std::vector<Solution> run() {
@@ -112,12 +119,18 @@ class Pegasos {
       one_run(k, total_ / runs + (k < total_ % runs ? 1 : 0));
     }
     std::vector<Solution> solutions;
-    for (Best& best : best_) {
-      solutions.push_back({.w = std::move(best.w),
-                           .alpha = std::move(best.alpha),
-                           .iterations = steps_,
-                           .rows_touched = rows_touched_,
-                           .cut_short = steps_ < total_ && total_ != kNever});
+    for (std::size_t c = 0; c < planes_; ++c) {
+      Best& best = best_[c];
+      if (!best.done) {
+        best.steps = steps_;
+        best.rows_touched = rows_touched_;
+      }
+      solutions.push_back(
+          {.w = std::move(best.w),
+           .alpha = best.start_dual > best.dual ? start_alpha(c) : std::move(best.alpha),
+           .iterations = best.steps,
+           .rows_touched = best.rows_touched,
+           .cut_short = ends_ && !best.done && steps_ < total_});
     }
     return solutions;
   }
@@ -127,9 +140,15 @@ class Pegasos {
     double primal = std::numeric_limits<double>::infinity();
     double dual = -1;  // any bound is better
     std::vector<double> w, alpha;
+    double start_dual = -1, start_factor = 0;  // the bound that came with the start
+    // Once the gap asked for is reached, a problem is left alone: what becomes of it must not
+    // depend on how long the others take.
+    bool done = false;
+    std::uint64_t steps = 0, rows_touched = 0;
 
-    bool any() const { return true; }
-    bool poor() const { return primal - dual > kPoorGap * primal; }
+    double bound() const { return std::max(dual, start_dual); }
+    bool open() const { return !done; }
+    bool poor() const { return !done && primal - bound() > kPoorGap * primal; }
   };
 
   struct Run {
@@ -173,11 +192,12 @@ class Pegasos {
 
   // Longer runs where there are rows enough to be drawn from, and labels lie mixed.
   Neighbours neighbours() const {
-    constexpr std::uint64_t kRuns = 1024, kLongRun = 64, kShortRun = 4, kWindowBytes = 256 << 10;
+    constexpr std::uint64_t kRuns = 1024, kMostMixed = 64, kMostSorted = 4,
+                            kWindowBytes = 256 << 10;
     const bool mix = !labels_lie_mixed(*problems_[0].data);
     const std::uint64_t row_bytes =
         m_.nonzeros() / m_.rows * (sizeof(Value) + sizeof(std::uint32_t)) + 32;
-    return {.run = std::clamp<std::uint64_t>(m_.rows / kRuns, 1, mix ? kShortRun : kLongRun),
+    return {.run = std::clamp<std::uint64_t>(m_.rows / kRuns, 1, mix ? kMostSorted : kMostMixed),
             .window = mix ? std::clamp<std::uint64_t>(kWindowBytes / row_bytes, 64, 4096) : 1024,
             .mix = mix};
   }
@@ -213,13 +233,14 @@ class Pegasos {
 
   std::uint64_t look_after(std::uint64_t steps) const {
     const std::uint64_t epochs = steps / epoch_;
-    return (epochs + (asked_.check_every > 0 ? asked_.check_every : 1 + epochs / kLookShare)) *
-           epoch_;
+    const std::uint64_t more =
+        asked_.check_every > 0 ? asked_.check_every : 1 + epochs / kLookShare;
+    return more > kNever / epoch_ - epochs ? kNever : (epochs + more) * epoch_;
   }
 
   // What is due between two steps.
   void mark(Run& run) {
-    if (run.steps == run.next_draw) draw(run);
+    if (run.steps == run.next_draw && run.steps < run.total) draw(run);
     if (run.steps == run.points.next()) {
       run.points_before = run.state.averaging() ? run.state.sum() : std::vector<double>();
       run.averaged_before = run.state.averaged();
@@ -275,23 +296,25 @@ class Pegasos {
   // Exact primal and bound at the chosen point. True: stop.
   bool look(Run& run) {
     if (!keeps_) {  // no gap is asked: the result is the point at the end, looked at or not before
-      for (Best& best : best_) best.primal = std::numeric_limits<double>::infinity();
-      if (start_.empty())
-        for (Best& best : best_) best.dual = -1;
+      for (Best& best : best_) {
+        best.primal = std::numeric_limits<double>::infinity();
+        best.dual = -1;
+      }
     }
     const std::vector<double> w = chosen(run);
     std::vector<double> rows(m_.rows * passes_.stride());  // scores, then y alpha
     passes_.scores(m_.rows, std::identity(), w.data(), rows.data());
-    for (std::size_t c = 0; c < planes_; ++c) guess_alpha(run, c, judge(c, w, rows), rows);
+    for (std::size_t c = 0; c < planes_; ++c) {
+      if (best_[c].open()) guess_alpha(run, c, judge(c, w, rows), rows);
+    }
     bound(rows);
     if (!run.counts_mark.empty() && std::ranges::any_of(best_, &Best::poor)) {
       for (std::size_t c = 0; c < planes_; ++c) guess_alpha_from_all(run, c, rows);
       bound(rows, &Best::poor);
-      rows_touched_ += m_.rows;
     }
     rows_touched_ += 2 * m_.rows;
     bool stop = true;
-    for (std::size_t c = 0; c < planes_; ++c) stop = report(c) && stop;
+    for (std::size_t c = 0; c < planes_; ++c) stop = (best_[c].done || report(c)) && stop;
     return stop;
   }
 
@@ -364,46 +387,66 @@ class Pegasos {
 
   // D at the best multiple of alpha that fits its box, of the problems for which `wanted` holds:
   // whether it does must not depend on the other problems.
-  void bound(const std::vector<double>& rows, bool (Best::*wanted)() const = &Best::any) {
+  void bound(const std::vector<double>& rows, bool (Best::*wanted)() const = &Best::open) {
     const std::size_t stride = passes_.stride();
-    std::vector<double> v(passes_.size());
-    passes_.combine(m_.rows, std::identity(), rows.data(), v.data());
+    const std::vector<double> v = combined(rows);
     for (std::size_t c = 0; c < planes_; ++c) {
       if (!(best_[c].*wanted)()) continue;
-      const Problem& problem = problems_[c];
-      double square = 0, sum = 0, fullest = 0;
-      for (std::size_t j = c; j < v.size(); j += stride) square += v[j] * v[j];
-      for (std::uint64_t i = 0; i < m_.rows; ++i) {
-        const double alpha = std::abs(rows[i * stride + c]);
-        sum += alpha;
-        if (alpha > 0) fullest = std::max(fullest, alpha / problem.upper(i));
-      }
-      if (sum == 0) square = 1;  // any multiple of 0 is 0
-      const double factor = std::min(sum / square, fullest > 0 ? 1 / fullest : 1.0);
-      const double dual = factor * sum - factor * factor * square / 2;
+      const auto [factor, dual] = best_multiple(c, rows, v);
       Best& best = best_[c];
       if (!(dual > best.dual)) continue;
       best.dual = dual;
       best.alpha.resize(m_.rows);
       for (std::uint64_t i = 0; i < m_.rows; ++i) {
-        best.alpha[i] = std::min(factor * std::abs(rows[i * stride + c]), problem.upper(i));
+        const double alpha = factor * std::abs(rows[i * stride + c]);
+        best.alpha[i] = std::min(alpha, problems_[c].upper(i));
       }
     }
   }
 
+  // sum_i y_i alpha_i x_i for each problem.
+  std::vector<double> combined(const std::vector<double>& rows) {
+    std::vector<double> v(passes_.size());
+    passes_.combine(m_.rows, std::identity(), rows.data(), v.data());
+    return v;
+  }
+
+  // The factor r >= 0 for which r alpha fits the box and D(r alpha) is largest, and that D.
+  std::pair<double, double> best_multiple(std::size_t c, const std::vector<double>& rows,
+                                          const std::vector<double>& v) const {
+    const std::size_t stride = passes_.stride();
+    double square = 0, sum = 0, fullest = 0;
+    for (std::size_t j = c; j < v.size(); j += stride) square += v[j] * v[j];
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      const double alpha = std::abs(rows[i * stride + c]);
+      sum += alpha;
+      if (alpha > 0) fullest = std::max(fullest, alpha / problems_[c].upper(i));
+    }
+    if (!(sum > 0) || !std::isfinite(square)) return {0, 0};
+    const double factor = std::min(square > 0 ? sum / square : 1 / fullest, 1 / fullest);
+    return {factor, factor * sum - factor * factor * square / 2};
+  }
+
   bool report(std::size_t c) {
-    const Best& best = best_[c];
+    Best& best = best_[c];
     Progress now = progress();
     now.primal = best.primal;
-    now.dual = best.dual;
+    now.dual = best.bound();
     now.relative_gap =
-        best.primal > 0 ? std::max(0.0, (best.primal - best.dual) / best.primal) : 0.0;
-    return monitors_[c].report(now);
+        best.primal > 0 ? std::max(0.0, (best.primal - now.dual) / best.primal) : 0.0;
+    const bool stop = monitors_[c].report(now);
+    best.done = stop && monitors_[c].reason() == StopReason::converged;
+    if (best.done) {
+      best.steps = steps_;
+      best.rows_touched = rows_touched_;
+    }
+    return stop;
   }
 
   // A bound that came with the start is a bound already.
   void judge_start() {
-    if (start_.empty() || start_[0].alpha.empty()) return;
+    const auto has_bound = [](const Start& start) { return !start.alpha.empty(); };
+    if (start_.empty() || !std::ranges::all_of(start_, has_bound)) return;
     const std::size_t stride = passes_.stride();
     std::vector<double> rows(m_.rows * stride);
     for (std::size_t c = 0; c < planes_; ++c) {
@@ -411,8 +454,19 @@ class Pegasos {
         rows[i * stride + c] = problems_[c].y[i] * start_[c].alpha[i];
       }
     }
-    bound(rows);
+    const std::vector<double> v = combined(rows);
+    for (std::size_t c = 0; c < planes_; ++c) {
+      std::tie(best_[c].start_factor, best_[c].start_dual) = best_multiple(c, rows, v);
+    }
     rows_touched_ += m_.rows;
+  }
+
+  std::vector<double> start_alpha(std::size_t c) const {
+    std::vector<double> alpha = start_[c].alpha;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      alpha[i] = std::min(best_[c].start_factor * alpha[i], problems_[c].upper(i));
+    }
+    return alpha;
   }
 
   std::span<const Problem> problems_;
@@ -425,6 +479,7 @@ class Pegasos {
   Passes<Value> passes_;
   std::uint64_t batch_, epoch_;   // rows a step, steps an epoch
   std::uint64_t total_ = kNever;  // steps to do, in all runs
+  bool ends_ = true;              // there is a number of steps to do, if not before the end of time
   bool open_end_ = false;         // something else than the number of steps may end the run
   bool looks_ = false;            // at primal and bound between the steps, not only at the end
   bool keeps_ = false;            // the best point and bound of all looks, not those of the last

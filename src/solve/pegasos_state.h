@@ -2,9 +2,12 @@
 // rows a step sees, when to stop and what to return is decided elsewhere (pegasos.cc, batches.h).
 //
 //   step t on the rows A (k of them, tau = t0 + t, lambda = 1/(C sum c_i), U_i = C c_i):
+//
 //     A+ = rows of A with y <w, x> < 1
-//     w <- (1 - 1/tau) w + (m/(k tau)) sum_{A+} U y x          the published step, eta = 1/(lambda
-//     tau) with projection: w <- min(1, (1/sqrt(lambda))/|w|) w
+//     w <- (1 - 1/tau) w + (m/(k tau)) sum_{A+} U y x
+//     w <- min(1, (1/sqrt(lambda))/|w|) w                 with projection
+//
+// which is the published step of size 1/(lambda tau).
 //
 // w is kept as s v with s = (m/k) pi/tau, where pi is the product of all projections: then v only
 // ever gains U y x / pi for each row of A+, and a step costs O(nonzeros of its rows). So do means
