@@ -303,7 +303,7 @@ constexpr auto kRows = std::to_array<Row>({
        if (*o.pegasos.t0 > kMaxT0) bad_value(i, t);
      }},
     {{"check-every", "", "N", "a whole number > 0", "",
-      "compute primal and bound every N epochs (two passes over the data each); default: "
+      "compute primal and bound every N epochs (two or three passes over the data each); default: "
       "ever further apart if a gap is asked, else at the end",
       kPegasos},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
