@@ -30,7 +30,7 @@ void on_signal(int number) {
   }
   const auto nanoseconds =
       (now.tv_sec - g_signalled.tv_sec) * 1'000'000'000LL + (now.tv_nsec - g_signalled.tv_nsec);
-  if (nanoseconds > 1'000'000'000) _exit(128 + number);
+  if (number != g_signal || nanoseconds > 100'000'000) _exit(128 + number);
 }
 
 // Another process cut a mapped file short. Nothing can be unwound from here; a temporary file that

@@ -30,8 +30,8 @@ import time
 import unittest
 from typing import Callable, NamedTuple, Union
 
-from support import (DATA, GOOD, SIGNALS, SLOW, TEXT, CommandCase, Container, ErrorCase, ModelFile, cpu_seconds,
-                     joined, make_rows, mapping_fails, table, to_text, unprivileged, waiting)
+from support import (DATA, GOOD, PROGRAM, SIGNALS, SLOW, TEXT, CommandCase, Container, ErrorCase, ModelFile,
+                     cpu_seconds, joined, make_rows, mapping_fails, table, to_text, unprivileged, waiting)
 
 ROWS = [f"{group}{number}" for group, count in
         {"T": 30, "L": 14, "V": 19, "I": 11, "B": 16, "M": 17, "O": 15, "R": 21}.items()
@@ -1934,6 +1934,16 @@ class Signals(CommandCase):
         self.assertEqual(run.out, b"")
         self.assertEqual(self.read("m"), b"the old model")
         self.assertEqual(self.files(), ["d.svm", "hard.svm", "m"])
+
+    @unittest.skipUnless(shutil.which("timeout"), "timeout of coreutils is not there")
+    def test_R9_timeout_signals_twice(self):
+        """Once the process and once its group: that is one signal to the user."""
+        for _ in range(5):
+            done = subprocess.run(["timeout", "-s", "INT", "0.4", PROGRAM, "train", "hard.svm", "m", "-c", "1e9",
+                                   "--gap", "1e-15"], cwd=self.dir, capture_output=True, timeout=60)
+            self.assertEqual(done.returncode, 124)
+            self.assertIn(b"m holds the best model so far", done.stderr)
+            (self.dir / "m").unlink()
 
     def fed(self, *arguments, **popen):
         """The program after it has read all that standard input has, which stays open."""
