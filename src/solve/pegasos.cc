@@ -1,6 +1,6 @@
 // Map: Pegasos::run is the whole, one_run() the loop over steps. What interrupts the steps (looks
-// at primal and bound, marks, points to remember) happens at known steps. look() measures exactly
-// and keeps the best point and the best bound of each problem.
+// at primal and bound, marks, points to remember) happens at known steps. look() measures exactly;
+// where a gap is asked, the best point and the best bound of each problem are kept.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -479,7 +479,7 @@ class Pegasos {
   Passes<Value> passes_;
   std::uint64_t batch_, epoch_;   // rows a step, steps an epoch
   std::uint64_t total_ = kNever;  // steps to do, in all runs
-  bool ends_ = true;              // there is a number of steps to do, if not before the end of time
+  bool ends_ = true;              // a number of steps was asked for
   bool open_end_ = false;         // something else than the number of steps may end the run
   bool looks_ = false;            // at primal and bound between the steps, not only at the end
   bool keeps_ = false;            // the best point and bound of all looks, not those of the last

@@ -130,10 +130,10 @@ class PegasosState {
     double square = 0;  // |v|^2, kept where there is projection
   };
 
-  static constexpr std::size_t kRowAhead = 4;
-  static constexpr std::size_t kOffsetAhead = 8;  // asked for so much earlier than what it tells of
-  static constexpr std::uint64_t kMeasureEvery =
-      4;  // nonzeros added per entry of v between measures
+  // Rows ahead whose beginning is asked for, and whose place is (before the row itself can be).
+  static constexpr std::size_t kRowAhead = 4, kOffsetAhead = 8;
+  // |v|^2 is computed from v once in so many nonzeros seen per entry of v.
+  static constexpr std::uint64_t kMeasureEvery = 4;
   // pi is moved into v before it leaves the range of double; and, while points are averaged, before
   // S and v, one growing as the other shrinks, cancel too many digits in S v - u.
   static constexpr double kSmallestPi = 1e-100, kSmallestMeanPi = 1e-3;
@@ -277,8 +277,11 @@ class PegasosState {
         hit = true;
         factors_[at + c] = y * problems_[0].upper(i) / scales_[c].pi;
       }
-      if (hit) hits_.push_back(i);
-      if (!hit) factors_.resize(at);
+      if (hit) {
+        hits_.push_back(i);
+      } else {
+        factors_.resize(at);
+      }
     }
     if (averaging_) {
       for (Scale& scale : scales_) scale.sum += scale.s;
@@ -398,9 +401,8 @@ class PegasosState {
   double base_;            // m/k
   double tau_;             // t0 + steps done
   std::vector<Scale> scales_;
-  Buffer<double> v_, u_;  // in huge pages: their entries are met in no order
-  std::vector<double>
-      settled_;  // part of the sum of points that S v - u has no longer; may be empty
+  Buffer<double> v_, u_;         // in huge pages: their entries are met in no order
+  std::vector<double> settled_;  // the part of a sum of points that is no longer in S v - u
   bool averaging_ = false;
   std::uint64_t averaged_ = 0;
   std::uint64_t unmeasured_ = 0;  // nonzeros added to v since |v|^2 was last computed from it
