@@ -152,4 +152,23 @@ inline Dataset random_dataset(const RandomData& shape = {}) {
                                            : detail::random_dataset<double>(shape);
 }
 
+// The rows of a float32 data set, those of the smallest label first.
+inline Dataset sorted_by_label(const Dataset& data) {
+  const auto& m = std::get<CsrView<float>>(data.view());
+  auto rows = std::make_shared<detail::Rows<float>>();
+  for (const LabelCount& c : data.classes()) {
+    for (std::uint64_t i = 0; i < m.rows; ++i) {
+      if (data.labels()[i] != c.label) continue;
+      rows->columns.insert(rows->columns.end(), m.columns + m.offsets[i],
+                           m.columns + m.offsets[i + 1]);
+      rows->values.insert(rows->values.end(), m.values + m.offsets[i], m.values + m.offsets[i + 1]);
+      rows->offsets.push_back(rows->columns.size());
+      rows->labels.push_back(c.label);
+    }
+  }
+  const CsrView<float> view{m.rows, m.features, rows->offsets.data(), rows->columns.data(),
+                            rows->values.data()};
+  return Dataset::wrap(view, rows->labels, {}, rows).value();
+}
+
 }  // namespace hinge::testing

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/checksum.h"
 #include "base/parallel.h"
@@ -45,6 +46,22 @@ std::vector<std::uint64_t> cut_rows(const Dataset& data) {
     }
     return cuts;
   });
+}
+
+bool labels_lie_mixed(const Dataset& data) {
+  constexpr std::uint64_t kPairs = 1 << 16;
+  constexpr double kSlack = 0.05;
+  double expected = 0;
+  for (const LabelCount& c : data.classes()) {
+    expected += std::pow(static_cast<double>(c.rows) / static_cast<double>(data.rows()), 2);
+  }
+  const std::uint64_t step = std::max<std::uint64_t>(1, data.rows() / kPairs);
+  double pairs = 0, equal = 0;
+  for (std::uint64_t i = 0; i + 1 < data.rows(); i += step) {
+    pairs += 1;
+    equal += data.labels()[i] == data.labels()[i + 1] ? 1 : 0;
+  }
+  return equal <= pairs * (expected + kSlack * (1 - expected));
 }
 
 TrainingMemory training_memory(const Dataset& data, std::uint64_t planes, const SweepShape& sweep) {

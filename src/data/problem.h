@@ -37,6 +37,10 @@ std::vector<std::int8_t> signs(const Dataset& data, std::int64_t positive);
 // rows result[b] .. result[b+1] - 1.
 std::vector<std::uint64_t> cut_rows(const Dataset& data);
 
+// Whether neighbouring rows have the same label hardly more often than any two rows; by a sample.
+// If not (files are often sorted by label), solvers that visit neighbours together must mix them.
+bool labels_lie_mixed(const Dataset& data);
+
 // Hyperplanes that are worked on together (Pegasos), rather than each in its turn.
 struct SweepShape {
   std::uint64_t planes = 0;  // 0: no sweep

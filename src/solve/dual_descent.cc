@@ -14,7 +14,10 @@
 namespace hinge {
 namespace {
 
-constexpr std::uint64_t kMaxRun = 64;     // neighbouring rows visited together
+constexpr std::uint64_t kMaxRun = 64;  // neighbouring rows visited together
+// Where neighbours have the same label, fewer, and mixed with others that fit a cache.
+constexpr std::uint64_t kMaxSortedRun = 4;
+constexpr std::size_t kWindow = 1024;
 constexpr double kRestFactor = 1.5;       // a row rests beyond this many rms gradients
 constexpr std::uint64_t kMaxEpochs = 40;  // between two exact passes
 constexpr double kFirstLook = 0.06;       // first exact pass: estimated gap below this share of P
@@ -35,6 +38,7 @@ class DualDescent {
         monitor_(monitor),
         pool_(pool),
         cuts_(cut_rows(*problem.data)),
+        mixed_(labels_lie_mixed(*problem.data)),
         w_(problem.dimension()),
         alpha_(m.rows),
         square_(m.rows),
@@ -168,7 +172,8 @@ class DualDescent {
       const double upper = problem_.upper(i);
       if (square_[i] > 0 && upper > 0 && !rests(gradient_[i], alpha_[i], upper)) rows.push_back(i);
     }
-    const std::uint64_t run = std::clamp<std::uint64_t>(rows.size() / 1500, 1, kMaxRun);
+    const std::uint64_t run =
+        std::clamp<std::uint64_t>(rows.size() / 1500, 1, mixed_ ? kMaxRun : kMaxSortedRun);
     std::vector<std::uint64_t> starts;
     for (std::uint64_t k = 0; k < rows.size(); k += run) starts.push_back(k);
     Random random(options_.seed, refreshes_);
@@ -178,6 +183,10 @@ class DualDescent {
       const std::uint64_t to = std::min<std::uint64_t>(from + run, rows.size());
       list_.insert(list_.end(), rows.begin() + static_cast<std::ptrdiff_t>(from),
                    rows.begin() + static_cast<std::ptrdiff_t>(to));
+    }
+    if (mixed_) return;
+    for (std::size_t k = 0; k < list_.size(); k += kWindow) {
+      random.shuffle(std::span(list_).subspan(k, std::min(kWindow, list_.size() - k)));
     }
   }
 
@@ -249,6 +258,7 @@ class DualDescent {
   Monitor& monitor_;
   Pool& pool_;
   const std::vector<std::uint64_t> cuts_;
+  const bool mixed_;  // labels lie so in the file
 
   std::vector<double> w_, best_w_;
   std::vector<double> alpha_, square_, gradient_;  // square_[i] = |x_i|^2 + S^2

@@ -154,29 +154,8 @@ TEST(PegasosSolver, TwentyEpochsUnlessAskedOtherwise) {
 TEST(PegasosSolver, SortedRowsDoNoHarm) {
   const Dataset mixed =
       random_dataset({.rows = 20000, .features = 40, .nonzeros = 7, .noise = 0.2});
-  const auto& m = std::get<CsrView<float>>(mixed.view());
-  struct Rows {
-    std::vector<std::uint64_t> offsets = {0};
-    std::vector<std::uint32_t> columns;
-    std::vector<float> values;
-    std::vector<std::int64_t> labels;
-  };
-  auto rows = std::make_shared<Rows>();
-  for (const std::int64_t label : {-1, 1}) {
-    for (std::uint64_t i = 0; i < m.rows; ++i) {
-      if (mixed.labels()[i] != label) continue;
-      rows->columns.insert(rows->columns.end(), m.columns + m.offsets[i],
-                           m.columns + m.offsets[i + 1]);
-      rows->values.insert(rows->values.end(), m.values + m.offsets[i], m.values + m.offsets[i + 1]);
-      rows->offsets.push_back(rows->columns.size());
-      rows->labels.push_back(label);
-    }
-  }
-  const CsrView<float> view = {m.rows, m.features, rows->offsets.data(), rows->columns.data(),
-                               rows->values.data()};
   // A constant feature is what suffers most from seeing one label for long.
-  const Scaled a(mixed, 1e-4, {}, 3),
-      b(Dataset::wrap(view, rows->labels, {}, rows).value(), 1e-4, {}, 3);
+  const Scaled a(mixed, 1e-4, {}, 3), b(testing::sorted_by_label(mixed), 1e-4, {}, 3);
   for (const std::uint64_t epochs : {1U, 5U}) {
     const SolverOptions options = {.pegasos = {.epochs = epochs}};
     EXPECT_LT(b.f(solve(b, options)[0].w), 1.01 * a.f(solve(a, options)[0].w)) << epochs;
