@@ -17,8 +17,8 @@ std::atomic<bool> g_stop{false};
 volatile sig_atomic_t g_signal = 0;
 timespec g_signalled = {};  // when
 
-// The first signal asks for an orderly end, the second for one at once. What comes within a second
-// is still the first: timeout(1) signals a process and then its group.
+// The first signal asks for an orderly end, the second for one at once. The same one again within
+// 0.1 s is still the first: timeout(1) signals a process and then its group.
 void on_signal(int number) {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);

@@ -157,6 +157,16 @@ void set_class_weight(TrainOptions& o, const OptionInfo& info, std::string_view 
   o.class_weights.push_back({label, factor});
 }
 
+template <std::uint64_t PegasosOptions::*kMember>
+void set_count(TrainOptions& o, const OptionInfo& info, std::string_view text) {
+  o.pegasos.*kMember = count(info, text);
+}
+
+template <bool PegasosOptions::*kMember>
+void set_switch(TrainOptions& o, const OptionInfo& info, std::string_view text) {
+  o.pegasos.*kMember = one_of(info, text, kSwitch) == 1;
+}
+
 void set_iterate(TrainOptions& o, const OptionInfo& info, std::string_view text) {
   o.pegasos.runs = 1;
   if (text.starts_with(kBestOf)) {
@@ -223,7 +233,7 @@ constexpr auto kRows = std::to_array<Row>({
     {{"solver", "s", "NAME", "one of auto, dual, pegasos", "auto",
       "auto picks by the shape of the data; pegasos is good soon and exact late: its gap falls "
       "like "
-      "1/epochs, so that 0.001 is the job of the others; LIBLINEAR's -s 3 means auto"},
+      "1/epochs, so 0.001 is the job of the others; LIBLINEAR's -s 3 means auto"},
      set_solver},
     {{"bias", "B", "S", "none or a number up to 1e150", "none",
       "append the constant feature S to every row, regularised; negative = none"},
@@ -267,13 +277,9 @@ constexpr auto kRows = std::to_array<Row>({
       "stop after N epochs, each of which looks at as many rows as there are; 20 unless "
       "--epochs, --steps or --gap is given",
       kPegasos},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
-       o.pegasos.epochs = count(i, t);
-     }},
+     set_count<&PegasosOptions::epochs>},
     {{"steps", "", "T", "a whole number > 0", "", "stop after T steps", kPegasos},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
-       o.pegasos.steps = count(i, t);
-     }},
+     set_count<&PegasosOptions::steps>},
     {{"batch", "", "K", "a whole number from 1 to the number of rows, or all", "1",
       "rows a step looks at", kPegasos},
      set_batch},
@@ -288,14 +294,10 @@ constexpr auto kRows = std::to_array<Row>({
       kPegasos},
      set_iterate},
     {{"projection", "", "on|off", "on or off", "off", "keep |w| <= 1/sqrt(lambda)", kPegasos},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
-       o.pegasos.projection = one_of(i, t, kSwitch) == 1;
-     }},
+     set_switch<&PegasosOptions::projection>},
     {{"rescale", "", "on|off", "on or off", "on",
       "multiply the result by the number that minimises the primal", kPegasos},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
-       o.pegasos.rescale = one_of(i, t, kSwitch) == 1;
-     }},
+     set_switch<&PegasosOptions::rescale>},
     {{"t0", "", "N", "a whole number from 0 to 2^53", "",
       "the first step has the size of step N + 1; 0, or with --start the number of rows", kPegasos},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
@@ -306,9 +308,7 @@ constexpr auto kRows = std::to_array<Row>({
       "compute primal and bound every N epochs (two or three passes over the data each); default: "
       "ever further apart if a gap is asked, else at the end",
       kPegasos},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
-       o.pegasos.check_every = count(i, t);
-     }},
+     set_count<&PegasosOptions::check_every>},
     {{"cpu", "", "NAME", "one of auto, scalar, avx2, avx512", "auto",
       "instruction set of the inner loops; the model is the same for any"},
      set_cpu},

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -152,23 +153,29 @@ inline Dataset random_dataset(const RandomData& shape = {}) {
                                            : detail::random_dataset<double>(shape);
 }
 
-// The rows of a float32 data set, those of the smallest label first.
-inline Dataset sorted_by_label(const Dataset& data) {
+// Some rows of a float32 data set, in this order; a row may come more than once.
+inline Dataset pick_rows(const Dataset& data, const std::vector<std::uint64_t>& wanted) {
   const auto& m = std::get<CsrView<float>>(data.view());
   auto rows = std::make_shared<detail::Rows<float>>();
-  for (const LabelCount& c : data.classes()) {
-    for (std::uint64_t i = 0; i < m.rows; ++i) {
-      if (data.labels()[i] != c.label) continue;
-      rows->columns.insert(rows->columns.end(), m.columns + m.offsets[i],
-                           m.columns + m.offsets[i + 1]);
-      rows->values.insert(rows->values.end(), m.values + m.offsets[i], m.values + m.offsets[i + 1]);
-      rows->offsets.push_back(rows->columns.size());
-      rows->labels.push_back(c.label);
-    }
+  for (const std::uint64_t i : wanted) {
+    rows->columns.insert(rows->columns.end(), m.columns + m.offsets[i],
+                         m.columns + m.offsets[i + 1]);
+    rows->values.insert(rows->values.end(), m.values + m.offsets[i], m.values + m.offsets[i + 1]);
+    rows->offsets.push_back(rows->columns.size());
+    rows->labels.push_back(data.labels()[i]);
   }
-  const CsrView<float> view{m.rows, m.features, rows->offsets.data(), rows->columns.data(),
+  const CsrView<float> view{wanted.size(), m.features, rows->offsets.data(), rows->columns.data(),
                             rows->values.data()};
-  return Dataset::wrap(view, rows->labels, {}, rows).value();
+  Result<Dataset> picked = Dataset::wrap(view, rows->labels, {}, rows);
+  if (!picked.ok()) throw std::runtime_error(to_string(picked.error()));
+  return std::move(picked).value();
+}
+
+inline Dataset sorted_by_label(const Dataset& data) {
+  std::vector<std::uint64_t> rows(data.rows());
+  std::iota(rows.begin(), rows.end(), std::uint64_t{0});
+  std::ranges::stable_sort(rows, {}, [&](std::uint64_t i) { return data.labels()[i]; });
+  return pick_rows(data, rows);
 }
 
 }  // namespace hinge::testing

@@ -233,16 +233,14 @@ HINGE_AVX512 double dot_avx512(SparseRow<Value> row, const double* w) {
   return sum_lanes(lanes);
 }
 
-// The *_many forms move whole lines of memory either way: 32 bytes at a time are as fast as 64.
-constexpr Kernels kAvx512 = {.name = "avx512",
-                             .dot_f32 = dot_avx512<float>,
-                             .dot_f64 = dot_avx512<double>,
-                             .add_f32 = add_scalar<float>,
-                             .add_f64 = add_scalar<double>,
-                             .dot_many_f32 = dot_many_avx2<float>,
-                             .dot_many_f64 = dot_many_avx2<double>,
-                             .add_many_f32 = add_many_avx2<float>,
-                             .add_many_f64 = add_many_avx2<double>};
+// Everything else is AVX2's.
+constexpr Kernels kAvx512 = [] {
+  Kernels kernels = kAvx2;
+  kernels.name = "avx512";
+  kernels.dot_f32 = dot_avx512<float>;
+  kernels.dot_f64 = dot_avx512<double>;
+  return kernels;
+}();
 
 #endif
 

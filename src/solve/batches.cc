@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/random.h"
+#include "data/problem.h"
 
 namespace hinge {
 namespace {
@@ -11,6 +12,16 @@ namespace {
 constexpr std::uint64_t kWindowStream = 0x77696e;
 
 }  // namespace
+
+Neighbours neighbours_in(const Dataset& data, std::uint64_t most) {
+  constexpr std::uint64_t kMixed = 64, kSorted = 4, kWindowBytes = 256 << 10;
+  if (labels_lie_mixed(data)) return {.run = std::clamp<std::uint64_t>(most, 1, kMixed)};
+  const std::uint64_t value_bytes = data.precision() == Precision::f32 ? 4 : 8;
+  const std::uint64_t row_bytes = data.nonzeros() / data.rows() * (4 + value_bytes) + 32;
+  return {.run = std::clamp<std::uint64_t>(most, 1, kSorted),
+          .window = std::clamp<std::uint64_t>(kWindowBytes / row_bytes, 64, 4096),
+          .mix = true};
+}
 
 Batches::Batches(std::uint64_t rows, std::uint64_t batch, Sampling sampling, std::uint64_t seed,
                  std::uint64_t stream, const Neighbours& neighbours)

@@ -13,19 +13,24 @@
 #include <span>
 #include <vector>
 
+#include "hinge/dataset.h"
 #include "hinge/options.h"
 
 namespace hinge {
 
-// How `permute` makes memory stream: it shuffles runs of neighbouring rows, and then, if asked to
-// mix, the rows of as many runs as a cache holds. Single rows in random order take several times as
-// long to arrive. Rows that lie mixed already need no more than runs; where neighbours have the
-// same label (files are often sorted), even runs of 4 would spoil the steps if they were not mixed.
+// How memory is made to stream although rows come in random order: runs of neighbouring rows are
+// shuffled, and then, if asked to mix, the rows of as many runs as a cache holds. Single rows take
+// about twice as long to arrive. Rows that lie mixed already need no more than runs; where
+// neighbours have the same label (files are often sorted), even runs of 4 would spoil the steps if
+// they were not mixed.
 struct Neighbours {
   std::uint64_t run = 1;        // rows of a run
   std::uint64_t window = 1024;  // rows drawn at a time, unless a set is larger
   bool mix = false;             // shuffle the rows of a window
 };
+
+// What suits these rows; runs have at most `most` rows, and at least one.
+Neighbours neighbours_in(const Dataset& data, std::uint64_t most);
 
 class Batches {
  public:

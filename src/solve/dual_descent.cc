@@ -9,15 +9,13 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "solve/batches.h"
 #include "solve/solver.h"
 
 namespace hinge {
 namespace {
 
-constexpr std::uint64_t kMaxRun = 64;  // neighbouring rows visited together
-// Where neighbours have the same label, fewer, and mixed with others that fit a cache.
-constexpr std::uint64_t kMaxSortedRun = 4;
-constexpr std::size_t kWindow = 1024;
+constexpr std::uint64_t kRuns = 1500;     // of neighbouring rows, at least, to shuffle
 constexpr double kRestFactor = 1.5;       // a row rests beyond this many rms gradients
 constexpr std::uint64_t kMaxEpochs = 40;  // between two exact passes
 constexpr double kFirstLook = 0.06;       // first exact pass: estimated gap below this share of P
@@ -38,7 +36,6 @@ class DualDescent {
         monitor_(monitor),
         pool_(pool),
         cuts_(cut_rows(*problem.data)),
-        mixed_(labels_lie_mixed(*problem.data)),
         w_(problem.dimension()),
         alpha_(m.rows),
         square_(m.rows),
@@ -172,8 +169,7 @@ class DualDescent {
       const double upper = problem_.upper(i);
       if (square_[i] > 0 && upper > 0 && !rests(gradient_[i], alpha_[i], upper)) rows.push_back(i);
     }
-    const std::uint64_t run =
-        std::clamp<std::uint64_t>(rows.size() / 1500, 1, mixed_ ? kMaxRun : kMaxSortedRun);
+    const auto [run, window, mix] = neighbours_in(*problem_.data, rows.size() / kRuns);
     std::vector<std::uint64_t> starts;
     for (std::uint64_t k = 0; k < rows.size(); k += run) starts.push_back(k);
     Random random(options_.seed, refreshes_);
@@ -184,9 +180,8 @@ class DualDescent {
       list_.insert(list_.end(), rows.begin() + static_cast<std::ptrdiff_t>(from),
                    rows.begin() + static_cast<std::ptrdiff_t>(to));
     }
-    if (mixed_) return;
-    for (std::size_t k = 0; k < list_.size(); k += kWindow) {
-      random.shuffle(std::span(list_).subspan(k, std::min(kWindow, list_.size() - k)));
+    for (std::size_t k = 0; mix && k < list_.size(); k += window) {
+      random.shuffle(std::span(list_).subspan(k, std::min<std::size_t>(window, list_.size() - k)));
     }
   }
 
@@ -258,7 +253,6 @@ class DualDescent {
   Monitor& monitor_;
   Pool& pool_;
   const std::vector<std::uint64_t> cuts_;
-  const bool mixed_;  // labels lie so in the file
 
   std::vector<double> w_, best_w_;
   std::vector<double> alpha_, square_, gradient_;  // square_[i] = |x_i|^2 + S^2

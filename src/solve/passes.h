@@ -92,9 +92,8 @@ class Passes {
   }
 
  private:
-  static constexpr std::uint64_t kShares = 64;  // blocks of a shared pass
-  static constexpr std::uint64_t kWorth = std::uint64_t{1}
-                                          << 17;  // operations worth waking threads
+  static constexpr std::uint64_t kShares = 64;      // blocks of a shared pass
+  static constexpr std::uint64_t kWorth = 1 << 17;  // operations worth waking threads
 
   bool worth_sharing(std::uint64_t count) const {
     const std::uint64_t mean = m_.nonzeros() / std::max<std::uint64_t>(1, m_.rows);

@@ -22,6 +22,7 @@ namespace {
 constexpr std::uint64_t kDefaultEpochs = 20;
 constexpr std::uint64_t kLookShare = 8;  // looks are 1 + epoch/8 epochs apart
 constexpr std::uint64_t kLongRun = 50;   // epochs
+constexpr std::uint64_t kRuns = 1024;    // of neighbouring rows, at least, to draw from
 constexpr double kPoorGap = 0.05;        // beyond it a second bound is tried
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kLot = 0x6c6f74;  // random stream of the point drawn by lot
@@ -173,20 +174,9 @@ class Pegasos {
             .next_draw = by_lot() ? 0 : kNever};
   }
 
-  // Longer runs where there are rows enough to be drawn from, and labels lie mixed.
-  Neighbours neighbours() const {
-    constexpr std::uint64_t kRuns = 1024, kMostMixed = 64, kMostSorted = 4,
-                            kWindowBytes = 256 << 10;
-    const bool mix = !labels_lie_mixed(*problems_[0].data);
-    const std::uint64_t row_bytes =
-        m_.nonzeros() / m_.rows * (sizeof(Value) + sizeof(std::uint32_t)) + 32;
-    return {.run = std::clamp<std::uint64_t>(m_.rows / kRuns, 1, mix ? kMostSorted : kMostMixed),
-            .window = mix ? std::clamp<std::uint64_t>(kWindowBytes / row_bytes, 64, 4096) : 1024,
-            .mix = mix};
-  }
-
   void one_run(std::uint64_t number, std::uint64_t total) {
-    Batches batches(m_.rows, batch_, asked_.sampling, seed_, number, neighbours());
+    Batches batches(m_.rows, batch_, asked_.sampling, seed_, number,
+                    neighbours_in(*problems_[0].data, m_.rows / kRuns));
     Run run = begin(number, total);
     if (asked_.iterate == Iterate::average) run.state.begin_mean();
     if (by_lot()) draw(run);

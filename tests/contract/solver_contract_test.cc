@@ -97,31 +97,6 @@ struct Sample {
   Problem problem;
 };
 
-// Some rows of a float32 data set as a data set of their own.
-struct Subset {
-  template <class Keep>
-  Subset(const Dataset& whole, Keep keep) {
-    const auto& m = std::get<CsrView<float>>(whole.view());
-    for (std::size_t i = 0; i < m.rows; ++i) {
-      if (!keep(i)) continue;
-      rows.push_back(i);
-      labels.push_back(whole.labels()[i]);
-      columns.insert(columns.end(), m.columns + m.offsets[i], m.columns + m.offsets[i + 1]);
-      values.insert(values.end(), m.values + m.offsets[i], m.values + m.offsets[i + 1]);
-      offsets.push_back(columns.size());
-    }
-    const CsrView<float> view = {rows.size(), m.features, offsets.data(), columns.data(),
-                                 values.data()};
-    data = Dataset::wrap(view, labels, {}, nullptr).value();
-  }
-  std::vector<std::size_t> rows;
-  std::vector<std::uint64_t> offsets = {0};
-  std::vector<std::uint32_t> columns;
-  std::vector<float> values;
-  std::vector<std::int64_t> labels;
-  Dataset data;
-};
-
 class SolverContract : public ::testing::TestWithParam<SolverCase> {};
 class ExactSolverContract : public ::testing::TestWithParam<SolverCase> {};
 
@@ -193,12 +168,17 @@ TEST_P(SolverContract, RowsOfNoWeightDoNotCount) {
   const Sample sample(Precision::f32);
   const Limits limits = {.gap = GetParam().gap(1e-9), .seconds = kNever};
   const Outcome whole = run(GetParam().solve, sample.problem, limits);
-  const Subset kept(sample.data, [&](std::size_t i) { return sample.costs[i] > 0; });
+  std::vector<std::uint64_t> rows;
   std::vector<double> costs;
-  for (const std::size_t i : kept.rows) costs.push_back(sample.costs[i]);
-  const std::vector<std::int8_t> y = signs(kept.data, 1);
+  for (std::uint64_t i = 0; i < sample.data.rows(); ++i) {
+    if (sample.costs[i] == 0) continue;
+    rows.push_back(i);
+    costs.push_back(sample.costs[i]);
+  }
+  const Dataset kept = testing::pick_rows(sample.data, rows);
+  const std::vector<std::int8_t> y = signs(kept, 1);
   Problem fewer = sample.problem;
-  fewer.data = &kept.data;
+  fewer.data = &kept;
   fewer.y = y;
   fewer.costs = costs;
   const Outcome without = run(GetParam().solve, fewer, limits);

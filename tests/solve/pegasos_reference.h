@@ -31,6 +31,14 @@ inline double distance(const Vector& a, const Vector& b) {
   return std::sqrt(sum);
 }
 
+// One row in eight costs nothing.
+inline Vector random_costs(std::uint64_t rows) {
+  Random random(5);
+  Vector costs(rows);
+  for (double& c : costs) c = random.below(8) == 0 ? 0.0 : 0.25 + random.uniform();
+  return costs;
+}
+
 // A binary problem on a data set, in the scaling of the papers:
 //   f(w; A) = lambda/2 |w|^2 + (1/k)(m/W) sum_{i in A} c_i max(0, 1 - y_i <w, x_i>)
 class Scaled {

@@ -11,18 +11,12 @@ namespace {
 using testing::distance;
 using testing::inner;
 using testing::norm;
+using testing::random_costs;
 using testing::random_dataset;
 using testing::reference_step;
 using testing::Scaled;
 using testing::SinglePlane;
 using testing::Vector;
-
-Vector random_costs(std::uint64_t rows) {
-  Random random(5);
-  Vector costs(rows);
-  for (double& c : costs) c = random.below(8) == 0 ? 0.0 : 0.25 + random.uniform();
-  return costs;
-}
 
 void expect_same(const Vector& a, const Vector& b, double tolerance) {
   EXPECT_LE(distance(a, b), tolerance * (norm(a) + norm(b)));

@@ -12,17 +12,11 @@ namespace {
 using testing::norm;
 using testing::Optimum;
 using testing::optimum;
+using testing::random_costs;
 using testing::random_dataset;
 using testing::Scaled;
 using testing::solve;
 using testing::Vector;
-
-Vector random_costs(std::uint64_t rows) {
-  Random random(5);
-  Vector costs(rows);
-  for (double& c : costs) c = random.below(8) == 0 ? 0.0 : 0.25 + random.uniform();
-  return costs;
-}
 
 // Whatever the variant: alpha inside its box, D <= P* <= P, and what the solver returns is what
 // the recomputation finds.

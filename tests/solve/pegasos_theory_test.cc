@@ -62,9 +62,9 @@ std::optional<Dataset> real_rows(std::uint64_t rows) {
   if (!std::filesystem::exists(path)) return std::nullopt;
   std::vector<Error> warnings;
   const Dataset all = read_dataset(path.string(), {}, warnings).value();
-  auto m = std::get<CsrView<float>>(all.view());
-  m.rows = rows;
-  return Dataset::wrap(m, all.labels().first(rows), {}, std::make_shared<Dataset>(all)).value();
+  std::vector<std::uint64_t> first(rows);
+  std::iota(first.begin(), first.end(), std::uint64_t{0});
+  return testing::pick_rows(all, first);
 }
 
 // Theorem 1 holds for any sequence of sets whatsoever.
@@ -201,30 +201,13 @@ TEST(PegasosTheory, OptimumLiesInTheBall) {
 // Weight 2 is the row twice: exactly, where every step sees all rows.
 TEST(PegasosTheory, WeightTwoIsTheRowTwice) {
   const Dataset once = unit_rows(120);
-  const auto& m = std::get<CsrView<float>>(once.view());
-  Vector costs(120, 1.0);
-  struct Rows {
-    std::vector<std::uint64_t> offsets = {0};
-    std::vector<std::uint32_t> columns;
-    std::vector<float> values;
-    std::vector<std::int64_t> labels;
-  };
-  auto twice = std::make_shared<Rows>();
+  Vector costs;
+  std::vector<std::uint64_t> rows;
   for (std::uint64_t i = 0; i < 120; ++i) {
-    costs[i] = i % 3 == 0 ? 2 : 1;
-    for (int copy = 0; copy < (i % 3 == 0 ? 2 : 1); ++copy) {
-      twice->columns.insert(twice->columns.end(), m.columns + m.offsets[i],
-                            m.columns + m.offsets[i + 1]);
-      twice->values.insert(twice->values.end(), m.values + m.offsets[i],
-                           m.values + m.offsets[i + 1]);
-      twice->offsets.push_back(twice->columns.size());
-      twice->labels.push_back(once.labels()[i]);
-    }
+    costs.push_back(i % 3 == 0 ? 2 : 1);
+    rows.insert(rows.end(), i % 3 == 0 ? 2 : 1, i);
   }
-  const CsrView<float> view = {twice->labels.size(), m.features, twice->offsets.data(),
-                               twice->columns.data(), twice->values.data()};
-  const Scaled a(once, 0.05, costs);
-  const Scaled b(Dataset::wrap(view, twice->labels, {}, twice).value(), 0.05);
+  const Scaled a(once, 0.05, costs), b(testing::pick_rows(once, rows), 0.05);
 
   const PegasosOptions whole = {.batch = 0, .projection = true, .steps = 300};
   const Vector wa = solve(a, {.pegasos = whole})[0].w, wb = solve(b, {.pegasos = whole})[0].w;
