@@ -113,6 +113,7 @@ Result<void> Train::check_format(const Dataset& rows) const {
   model.features = rows.features();
   model.index_base = rows.index_base();
   model.reject = options.reject;
+  model.kernel = options.pegasos.kernel;
   return hinge::check_format(model, model_format(format, model_path));
 }
 
@@ -152,9 +153,12 @@ int Train::run() {
       usage("give MODEL: a pattern has no name to derive one from");
     model_path = default_model_path(data.source);
   }
-  if (options.solver == Solver::pegasos) {
+  if (chosen_solver(options) == Solver::pegasos) {
     if (require_converged && !options.gap) {
       usage("--require-converged needs --gap: Pegasos asks for none of its own");
+    }
+    if (!start_path.empty() && !options.pegasos.kernel.linear()) {
+      usage_value("--start: training with a kernel begins at 0");
     }
     // Who wants a trace wants values in it.
     if (!trace_path.empty() && !options.gap && options.pegasos.check_every == 0) {

@@ -157,6 +157,8 @@ def option_seeds():
         "sampling": ["permute", "replace", "order", "permut"], "t0": ["0", "9007199254740992", "9007199254740993"],
         "iterate": ["last", "average", "suffix", "random", "best-of:3", "best-of:0", "best-of:", "best"],
         "projection": ["on", "off", "of"], "rescale": ["on", "off"], "check-every": ["1", "0"],
+        "kernel": ["rbf", "poly", "sigmoid", "linear", "gauss"], "gamma": numbers, "coef0": numbers,
+        "degree": ["1", "3", "100", "0", "101"], "budget": ["1", "0"],
         "reject": [""], "no-witness": [""], "there-is-none": ["1"],
     }
     for name, words in values.items():

@@ -23,7 +23,10 @@ bool in_range(const TrainOptions& o) {
               std::isfinite(o.bias * o.bias) && o.threads >= 0 && o.threads <= 4096 &&
               o.time_limit >= 0 && o.solver <= Solver::pegasos &&
               o.pegasos.sampling <= Sampling::order && o.pegasos.iterate <= Iterate::best_of &&
-              o.pegasos.runs > 0 && o.instruction_set <= InstructionSet::avx512;
+              o.pegasos.runs > 0 && o.pegasos.kernel.kind <= KernelKind::sigmoid &&
+              o.pegasos.kernel.gamma >= 0 && std::isfinite(o.pegasos.kernel.gamma) &&
+              std::isfinite(o.pegasos.kernel.coef0) && o.pegasos.kernel.degree >= 1 &&
+              o.instruction_set <= InstructionSet::avx512;
   for (const ClassWeight& w : o.class_weights)
     good = good && w.factor > 0 && std::isfinite(w.factor);
   return good;
@@ -53,6 +56,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       hinge::TrainOptions together = options;
       together.solver = hinge::Solver::pegasos;
       if (together.pegasos.epochs > 0) together.pegasos.steps = 0;
+      hinge::KernelFunction& kernel = together.pegasos.kernel;
+      if (kernel.linear()) kernel.kind = hinge::KernelKind::rbf;
+      if (!kernel.positive_definite()) together.gap = {};
+      if (together.pegasos.budget > 0) together.pegasos.projection = false;
       const hinge::Result<void> valid = validate(together);
       require(valid.ok(), valid.ok() ? "" : to_string(valid.error()));
     } else {

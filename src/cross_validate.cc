@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "data/dataset_builder.h"
+#include "data/columns.h"
 #include "hinge/train.h"
 
 namespace hinge {
@@ -27,27 +27,13 @@ std::vector<int> deal(const Dataset& data, int folds, std::uint64_t seed) {
   return part;
 }
 
-// The rows for which keep(i) holds, copied.
-template <class Keep>
-Dataset subset(const Dataset& data, Keep keep) {
-  return data.visit([&]<class Value>(const CsrView<Value>& m) {
-    DatasetArrays<Value> arrays;
-    std::vector<double> weights;
-    std::uint64_t end = 0;
-    arrays.offsets.append(&end, 1);
-    for (std::uint64_t i = 0; i < m.rows; ++i) {
-      if (!keep(i)) continue;
-      const std::uint64_t from = m.offsets[i], size = m.offsets[i + 1] - from;
-      arrays.columns.append(m.columns + from, size);
-      arrays.values.append(m.values + from, size);
-      arrays.labels.append(&data.labels()[i], 1);
-      end += size;
-      arrays.offsets.append(&end, 1);
-      if (!data.weights().empty()) weights.push_back(data.weights()[i]);
-    }
-    Dataset part = DatasetBuilder::build(std::move(arrays), m.features, data.index_base());
-    return data.weights().empty() ? part : take(part.with_weights(std::move(weights)));
-  });
+// The rows in this part, or those in all others.
+Dataset fold_of(const Dataset& data, std::span<const int> part, int fold, bool inside) {
+  std::vector<std::uint64_t> rows;
+  for (std::uint64_t i = 0; i < data.rows(); ++i) {
+    if ((part[i] == fold) == inside) rows.push_back(i);
+  }
+  return keep_rows(data, rows);
 }
 
 }  // namespace
@@ -71,14 +57,12 @@ Result<Metrics> cross_validate(const Dataset& data, int folds, const TrainOption
     Model shape;  // labels and classes are the same in every fold
     all.labels.resize(data.rows());
     for (int fold = 0; fold < folds; ++fold) {
-      const TrainReport run = take(
-          train(subset(data, [&](std::uint64_t i) { return part[i] != fold; }), options, control));
+      const TrainReport run = take(train(fold_of(data, part, fold, false), options, control));
       if (run.status == StopReason::interrupted) {
         fail("run.interrupted", fmt::format("interrupted in fold {} of {}", fold + 1, folds));
       }
       const Predictions some =
-          take(predict(run.model, subset(data, [&](std::uint64_t i) { return part[i] == fold; }),
-                       options.threads));
+          take(predict(run.model, fold_of(data, part, fold, true), options.threads));
       const std::size_t width = run.model.problems.size();
       all.scores.resize(data.rows() * width);
       all.rejected.resize(some.rejected.empty() ? 0 : data.rows());

@@ -17,6 +17,7 @@ namespace hinge {
 namespace {
 
 constexpr int kMaxThreads = 4096;
+constexpr int kMaxDegree = 100;
 constexpr std::uint64_t kMaxT0 = std::uint64_t{1} << 53;  // steps are counted in double
 constexpr std::uint64_t kMaxRuns = 1000;  // of best-of; each ends with passes over all rows
 constexpr double kMaxBias = 1e150;        // its square must be finite
@@ -96,6 +97,7 @@ constexpr std::string_view kSwitch[] = {"off", "on"};
 constexpr std::string_view kSamplings[] = {"permute", "replace", "order"};
 constexpr std::string_view kIterates[] = {"last", "average", "suffix", "random"};
 constexpr std::string_view kBestOf = "best-of:";
+constexpr std::string_view kKernels[] = {"linear", "rbf", "poly", "sigmoid"};
 constexpr std::string_view kCpus[] = {"auto", "scalar", "avx2", "avx512"};
 
 // Index of the word among those allowed; what is none of them is refused.
@@ -309,6 +311,30 @@ constexpr auto kRows = std::to_array<Row>({
       "ever further apart if a gap is asked, else at the end",
       kPegasos},
      set_count<&PegasosOptions::check_every>},
+    {{"kernel", "", "NAME", "one of linear, rbf, poly, sigmoid", "linear",
+      "exp(-g|x-z|^2), (g<x,z>+r)^d or tanh(g<x,z>+r) in the place of <x,z>, with --gamma g, "
+      "--coef0 r, --degree d; --solver auto then means pegasos",
+      kPegasos},
+     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
+       o.pegasos.kernel.kind = static_cast<KernelKind>(one_of(i, t, kKernels));
+     }},
+    {{"gamma", "g", "G", "a finite number > 0", "", "of the kernel; default 1/features", kPegasos},
+     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
+       o.pegasos.kernel.gamma = positive(i, t);
+     }},
+    {{"coef0", "r", "R", "a finite number", "0", "of the kernels poly and sigmoid", kPegasos},
+     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
+       o.pegasos.kernel.coef0 = number(i, t);
+     }},
+    {{"degree", "d", "D", "a whole number from 1 to 100", "3", "of the kernel poly", kPegasos},
+     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
+       o.pegasos.kernel.degree = whole<int>(i, t);
+       if (o.pegasos.kernel.degree < 1 || o.pegasos.kernel.degree > kMaxDegree) bad_value(i, t);
+     }},
+    {{"budget", "", "N", "a whole number > 0", "",
+      "with a kernel: keep at most N support rows; what is more, the least first, is dropped",
+      kPegasos},
+     set_count<&PegasosOptions::budget>},
     {{"cpu", "", "NAME", "one of auto, scalar, avx2, avx512", "auto",
       "instruction set of the inner loops; the model is the same for any"},
      set_cpu},
@@ -338,6 +364,11 @@ Result<void> set_option(TrainOptions& options, std::string_view name, std::strin
   });
 }
 
+Solver chosen_solver(const TrainOptions& options) {
+  if (options.solver != Solver::automatic) return options.solver;
+  return options.pegasos.kernel.linear() ? Solver::dual : Solver::pegasos;
+}
+
 Result<std::uint64_t> parse_size(std::string_view name, std::string_view text) {
   return guard([&] { return size(name, text); });
 }
@@ -357,7 +388,11 @@ Result<void> validate(const TrainOptions& o) {
       check(std::isfinite(w.factor) && w.factor > 0, "class weight: expected a factor > 0");
     }
     const PegasosOptions& p = o.pegasos;
-    if (o.solver != Solver::pegasos && p != PegasosOptions{}) {
+    const KernelFunction& kernel = p.kernel;
+    if (o.solver == Solver::dual && !kernel.linear()) {
+      fail("usage.value", "--solver dual takes no kernels; --solver pegasos does");
+    }
+    if (chosen_solver(o) != Solver::pegasos && p != PegasosOptions{}) {
       std::string names;
       for (const Row& row : kRows) {
         if (row.info.solver == kPegasos)
@@ -368,6 +403,18 @@ Result<void> validate(const TrainOptions& o) {
     check(p.epochs == 0 || p.steps == 0, "give --epochs or --steps, not both");
     check(p.runs > 0 && p.runs <= (p.iterate == Iterate::best_of ? kMaxRuns : 1),
           "runs: expected 1 to 1000, and 1 unless the iterate is best_of");
+    check(kernel.gamma >= 0 && kernel.gamma <= kMaxCost, "gamma: expected a finite number > 0");
+    check(std::isfinite(kernel.coef0), "coef0: expected a finite number");
+    check(kernel.degree >= 1 && kernel.degree <= kMaxDegree, "degree: expected 1 to 100");
+    if (kernel.linear()) {
+      check(kernel == KernelFunction{} && p.budget == 0,
+            "--gamma, --coef0, --degree and --budget need --kernel rbf, poly or sigmoid");
+    } else {
+      check(!o.gap || kernel.positive_definite(),
+            "--gap: this kernel is no inner product (sigmoid, or poly with coef0 < 0), and no "
+            "bound can be proved");
+      check(p.budget == 0 || !p.projection, "give --budget or --projection, not both");
+    }
     check(p.t0.value_or(0) <= kMaxT0, "t0: expected a whole number from 0 to 2^53");
   });
 }

@@ -25,8 +25,15 @@ namespace {
 
 constexpr double kDefaultGap = 1e-3;
 constexpr std::uint64_t kMaxWitnessBytes = std::uint64_t{256} << 20;
-constexpr std::uint64_t kSweepClasses = 32;  // most classes of a sweep of Pegasos over the rows
+constexpr std::uint64_t kSweepClasses = 32;   // most classes of a sweep of Pegasos over the rows
+constexpr std::uint64_t kKernelVectors = 32;  // as long as there are columns, in the way of kernels
+constexpr std::uint64_t kGramBytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a thousand times larger
+
+// Memory for the kernel values of all pairs of rows, if they fit.
+std::uint64_t gram_bytes(const TrainOptions& options) {
+  return options.memory == 0 ? kGramBytes : std::min(kGramBytes, options.memory / 2);
+}
 
 void check_data(const Dataset& data, const TrainOptions& options, bool start,
                 std::vector<Error>& warnings) {
@@ -49,10 +56,12 @@ void check_data(const Dataset& data, const TrainOptions& options, bool start,
   const auto threads =
       static_cast<std::uint64_t>(options.threads > 0 ? options.threads : available_cores());
   SweepShape sweep;
-  if (options.solver == Solver::pegasos) {
-    sweep.planes = std::min(planes, kSweepClasses * threads);
+  if (chosen_solver(options) == Solver::pegasos) {
+    const bool kernel = !options.pegasos.kernel.linear();
+    sweep.planes = std::min(planes, kSweepClasses * (kernel ? 1 : threads));
     sweep.batch = options.pegasos.batch == 0 ? data.rows() : options.pegasos.batch;
     sweep.start = start;
+    if (kernel) sweep.gram_bytes = gram_bytes(options);
   }
   const TrainingMemory need = training_memory(data, planes, sweep);
   if (need.weights > 0.9 * static_cast<double>(physical_memory())) {
@@ -176,7 +185,8 @@ class Trainer {
       : data_(data),
         options_(options),
         control_(control),
-        gap_(options.gap.value_or(options.solver == Solver::pegasos ? 0 : kDefaultGap)),
+        solver_(chosen_solver(options)),
+        gap_(options.gap.value_or(solver_ == Solver::pegasos ? 0 : kDefaultGap)),
         pool_(options.threads) {
     if (control.observer) {
       observer_ = [this](const Progress& progress) {
@@ -193,11 +203,13 @@ class Trainer {
     check_pegasos();
     const std::size_t problems = report_.model.problems.size();
     report_.problem_seconds.resize(problems);
-    if (problems == 1) {
+    if (!report_.model.kernel.linear()) {
+      solve_with_kernel();
+    } else if (problems == 1) {
       solve(0, 1, pool_);
     } else {
       // Whole problems side by side; inside each, one thread.
-      const std::size_t groups = options_.solver == Solver::pegasos ? sweeps(problems) : problems;
+      const std::size_t groups = solver_ == Solver::pegasos ? sweeps(problems) : problems;
       if (groups == 1) {
         solve(0, problems, pool_);
       } else {
@@ -229,19 +241,26 @@ class Trainer {
     for (std::size_t k = 0; k < model.problems.size(); ++k)
       model.problems[k].label = model.labels[k];
     model.features = data_.features();
-    if (are_sparse(data_.nonzeros(), data_.features(), model.problems.size())) {
-      model.columns = occurring_columns(data_);
-      if (model.columns.empty()) model.columns = {0};  // none would mean all
-      compact_ = keep_columns(data_, model.columns);
+    model.kernel = options_.pegasos.kernel;
+    if (are_sparse(data_.nonzeros(), data_.features(),
+                   model.kernel.linear() ? model.problems.size() : kKernelVectors)) {
+      std::vector<std::uint32_t> columns = occurring_columns(data_);
+      if (columns.empty()) columns = {0};  // none would mean all
+      compact_ = keep_columns(data_, columns);
+      rows_ = &compact_;
+      if (model.kernel.linear()) model.columns = std::move(columns);
     }
     model.index_base = data_.index_base();
     model.reject = options_.reject;
-    model.weights.resize(model.problems.size() * model.width());
+    if (model.kernel.linear()) {
+      model.weights.resize(model.problems.size() * model.width());
+    } else if (model.kernel.gamma == 0) {
+      model.kernel.gamma = 1 / std::max(1.0, static_cast<double>(model.features));
+    }
 
     Origin& origin = model.origin;
-    origin.solver = options_.solver == Solver::automatic ? "auto:dual"
-                    : options_.solver == Solver::dual    ? "dual"
-                                                         : "pegasos";
+    origin.solver = options_.solver == Solver::automatic ? "auto:" : "";
+    origin.solver += solver_ == Solver::pegasos ? "pegasos" : "dual";
     origin.class_weights = class_weights(data_, options_, report_.warnings);
     costs_ = row_costs(data_, origin.class_weights);
     check_costs(data_, costs_);
@@ -269,10 +288,16 @@ class Trainer {
       fail("usage.value", fmt::format("--batch: expected at most the {} rows of the data, got {}",
                                       data_.rows(), options_.pegasos.batch));
     }
+    if (!report_.model.kernel.linear() && data_.rows() >= UINT32_MAX) {
+      fail("usage.value", "--kernel: takes less than 2^32 - 1 rows");
+    }
     if (control_.start == nullptr) return;
     const Model& start = *control_.start;
-    if (options_.solver != Solver::pegasos) {
+    if (solver_ != Solver::pegasos) {
       fail("usage.value", "--start: only --solver pegasos begins at a model");
+    }
+    if (!report_.model.kernel.linear() || !start.kernel.linear()) {
+      fail("usage.value", "--start: training with a kernel begins at 0");
     }
     if (options_.pegasos.t0 == 0) {
       fail("usage.value", "--t0: with --start expected at least 1: step 1 forgets where it began");
@@ -311,6 +336,16 @@ class Trainer {
     return true;
   }
 
+  // Sweeps one after the other, each with all threads: they share out kernel values.
+  void solve_with_kernel() {
+    const std::size_t problems = report_.model.problems.size();
+    in_kernel_.resize(problems);
+    for (std::size_t first = 0; first < problems; first += kSweepClasses) {
+      solve(first, std::min<std::size_t>(problems, first + kSweepClasses), pool_);
+    }
+    keep_in_kernel();
+  }
+
   // Solves the problems first .. last - 1: one, or with Pegasos several in one sweep.
   void solve(std::size_t first, std::size_t last, Pool& pool) {
     Model& model = report_.model;
@@ -325,7 +360,7 @@ class Trainer {
                            .stop = control_.stop};
     for (std::size_t k = first; k < last; ++k) {
       y.push_back(signs(data_, model.problems[k].label));
-      problems.push_back({.data = model.columns.empty() ? &data_ : &compact_,
+      problems.push_back({.data = rows_,
                           .y = y.back(),
                           .costs = costs_,
                           .cost = model.origin.cost,
@@ -333,29 +368,50 @@ class Trainer {
       monitors.emplace_back(limits, clock_, k, observer_);
       if (control_.start != nullptr) starts.push_back(start(k, problems.back()));
     }
-    const SolverOptions options = {.seed = options_.seed,
-                                   .kernels = &choose_kernels(options_.instruction_set),
-                                   .pegasos = options_.pegasos,
-                                   .start = starts};
+    SolverOptions options = {.seed = options_.seed,
+                             .kernels = &choose_kernels(options_.instruction_set),
+                             .pegasos = options_.pegasos,
+                             .start = starts,
+                             .gram_bytes = gram_bytes(options_)};
+    options.pegasos.kernel = model.kernel;
     const Stopwatch solve_clock;
     std::vector<Solution> solutions;
-    if (options_.solver == Solver::pegasos) {
+    if (solver_ == Solver::pegasos) {
       solutions = solve_pegasos(problems, options, monitors, pool);
     } else {
       solutions.push_back(solve_dual(problems[0], options, monitors[0], pool));
     }
     const double share = solve_clock.seconds() / static_cast<double>(last - first);
     for (std::size_t k = first; k < last; ++k) {
-      keep(k, problems[k - first], solutions[k - first], share, pool);
+      Solution& solution = solutions[k - first];
+      count(k, solution, share);
+      const bool interrupted = monitors[k - first].reason() == StopReason::interrupted;
+      if (model.kernel.linear()) {
+        keep(k, problems[k - first], solution, pool);
+      } else {
+        in_kernel_[k] = std::move(solution);  // judged when all classes are there
+      }
       const std::lock_guard lock(mutex_);
-      interrupted_ = interrupted_ || (monitors[k - first].reason() == StopReason::interrupted &&
-                                      !converged(model.problems[k]));
+      interrupted_ = interrupted_ || (interrupted && !converged(model.problems[k]));
     }
   }
 
+  void count(std::size_t k, const Solution& solution, double solve_seconds) {
+    report_.model.problems[k].iterations = solution.iterations;
+    const std::lock_guard lock(mutex_);
+    report_.problem_seconds[k] = solve_seconds;
+    report_.solve_seconds += solve_seconds;
+    report_.iterations += solution.iterations;
+    // A sweep of Pegasos touches a row once for all its classes.
+    report_.rows_touched = solver_ == Solver::pegasos
+                               ? std::max(report_.rows_touched, solution.rows_touched)
+                               : report_.rows_touched + solution.rows_touched;
+    stalled_ = stalled_ || solution.stalled;
+    cut_short_ = cut_short_ || solution.cut_short;
+  }
+
   // Certifies a solution and moves it into the model.
-  void keep(std::size_t k, const Problem& problem, const Solution& solution, double solve_seconds,
-            Pool& pool) {
+  void keep(std::size_t k, const Problem& problem, const Solution& solution, Pool& pool) {
     Model& model = report_.model;
     BinaryProblem& out = model.problems[k];
     const Stopwatch certify_clock;
@@ -363,21 +419,51 @@ class Trainer {
     if (options_.witness) out.witness = compact(problem, solution.alpha);
     const double certify_seconds = certify_clock.seconds();
 
-    out.iterations = solution.iterations;
     if (problem.bias != 0) out.bias = problem.bias * solution.w.back();
     std::copy_n(solution.w.begin(), model.width(),
                 model.weights.begin() + static_cast<std::ptrdiff_t>(k * model.width()));
     const std::lock_guard lock(mutex_);
-    report_.problem_seconds[k] = solve_seconds;
-    report_.solve_seconds += solve_seconds;
     report_.certify_seconds += certify_seconds;
-    report_.iterations += solution.iterations;
-    // A sweep of Pegasos touches a row once for all its classes.
-    report_.rows_touched = options_.solver == Solver::pegasos
-                               ? std::max(report_.rows_touched, solution.rows_touched)
-                               : report_.rows_touched + solution.rows_touched;
-    stalled_ = stalled_ || solution.stalled;
-    cut_short_ = cut_short_ || solution.cut_short;
+  }
+
+  // The same for all problems of a model with a kernel: they share their support rows.
+  void keep_in_kernel() {
+    Model& model = report_.model;
+    const Stopwatch certify_clock;
+    std::vector<std::uint64_t> support;
+    for (std::uint64_t i = 0; i < data_.rows(); ++i) {
+      const auto uses = [i](const Solution& s) { return !s.w.empty() && s.w[i] != 0; };
+      if (std::ranges::any_of(in_kernel_, uses)) support.push_back(i);
+    }
+    model.support = keep_rows(data_, support);
+    std::vector<std::vector<std::int8_t>> y;
+    std::vector<Problem> problems;
+    std::vector<std::vector<double>> alphas;
+    for (std::size_t k = 0; k < model.problems.size(); ++k) {
+      const double feature = model.origin.bias_feature;
+      y.push_back(signs(data_, model.problems[k].label));
+      problems.push_back({.data = rows_,
+                          .y = y.back(),
+                          .costs = costs_,
+                          .cost = model.origin.cost,
+                          .bias = feature});
+      double sum = 0;
+      for (const std::uint64_t i : support) {
+        model.weights.push_back(in_kernel_[k].w.empty() ? 0.0 : in_kernel_[k].w[i]);
+        sum += model.weights.back();
+      }
+      model.problems[k].bias = feature * feature * sum;
+      alphas.push_back(std::move(in_kernel_[k].alpha));
+    }
+    const std::vector<Certificate> certificates = certify(
+        problems, model.kernel, rows_ == &data_ ? model.support : keep_rows(*rows_, support),
+        model.weights, alphas, pool_);
+    for (std::size_t k = 0; k < model.problems.size(); ++k) {
+      model.problems[k].certificate = certificates[k];
+      const bool keeps = options_.witness && !alphas[k].empty();
+      if (keeps) model.problems[k].witness = compact(problems[k], alphas[k]);
+    }
+    report_.certify_seconds += certify_clock.seconds();
   }
 
   // What the start model says of problem k, in the columns of the problem. Its labels may stand in
@@ -470,9 +556,11 @@ class Trainer {
   }
 
   const Dataset& data_;
-  Dataset compact_;  // the columns that occur, where these are few among many
+  Dataset compact_;               // the columns that occur, where these are few among many
+  const Dataset* rows_ = &data_;  // what is worked on: data_, or compact_
   const TrainOptions& options_;
   const TrainControl& control_;
+  const Solver solver_;
   const double gap_;  // asked for; 0 = none
   Pool pool_;
   Stopwatch clock_;
@@ -480,7 +568,8 @@ class Trainer {
   std::function<void(const Progress&)> observer_;
   std::mutex mutex_;  // guards what follows while problems run side by side
   TrainReport report_;
-  double initial_primal_ = 0;  // P(0)
+  std::vector<Solution> in_kernel_;  // of all problems, with a kernel
+  double initial_primal_ = 0;        // P(0)
   bool interrupted_ = false;
   bool stalled_ = false;
   bool cut_short_ = false;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <tuple>
+#include <utility>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -73,6 +75,116 @@ std::vector<double> point(const Model& model, std::span<const std::uint32_t> col
   return w;
 }
 
+// The data and the support rows of a model with a kernel, in the same columns: where few among many
+// occur, those that do.
+std::pair<Dataset, Dataset> in_same_columns(const Dataset& data, const Dataset& support) {
+  constexpr std::uint64_t kVectors = 32;  // as long as there are columns, in the way of the proof
+  if (!are_sparse(data.nonzeros() + support.nonzeros(), data.features(), kVectors)) {
+    return {data, support};
+  }
+  const std::vector<std::uint32_t> ours = occurring_columns(data),
+                                   theirs = occurring_columns(support);
+  std::vector<std::uint32_t> all;
+  std::ranges::set_union(ours, theirs, std::back_inserter(all));
+  return {keep_columns(data, all), keep_columns(support, all)};
+}
+
+// What the data says of a model: one certificate a problem.
+class Recount {
+ public:
+  Recount(const Model& model, const Dataset& original, const VerifyOptions& options, Pool& pool)
+      : model_(model), options_(options), pool_(pool) {
+    if (!model.kernel.linear()) {
+      std::tie(data_, support_) = in_same_columns(original, model.support);
+    } else if (!model.columns.empty()) {
+      // A model of few columns among many has the columns of its data; weights elsewhere were
+      // forged.
+      columns_ = all_columns(model, original);
+      data_ = keep_columns(original, columns_);
+    } else {
+      data_ = original;
+    }
+    costs_ = row_costs(data_, model.origin.class_weights);
+  }
+
+  std::vector<Certificate> certificates() const {
+    return model_.kernel.linear() ? one_by_one() : together();
+  }
+
+ private:
+  Problem problem(std::span<const std::int8_t> y) const {
+    return {.data = &data_,
+            .y = y,
+            .costs = costs_,
+            .cost = model_.origin.cost,
+            .bias = model_.origin.bias_feature};
+  }
+
+  std::vector<Certificate> one_by_one() const {
+    std::vector<Certificate> found;
+    for (std::size_t k = 0; k < model_.problems.size(); ++k) {
+      const BinaryProblem& stored = model_.problems[k];
+      const std::vector<std::int8_t> y = signs(data_, stored.label);
+      const std::vector<double> a = alpha(problem(y), k);
+      found.push_back(certify(problem(y), point(model_, columns_, k), a, pool_));
+      if (!a.empty() && stored.witness.empty()) found.back().bound = "proved";
+    }
+    return found;
+  }
+
+  // With a kernel problems share the kernel values.
+  std::vector<Certificate> together() const {
+    std::vector<std::vector<std::int8_t>> y;
+    std::vector<Problem> problems;
+    std::vector<std::vector<double>> alphas;
+    for (std::size_t k = 0; k < model_.problems.size(); ++k) {
+      y.push_back(signs(data_, model_.problems[k].label));
+      problems.push_back(problem(y.back()));
+      alphas.push_back(alpha(problems.back(), k));
+    }
+    return certify(problems, model_.kernel, support_, model_.weights, alphas, pool_);
+  }
+
+  // The dual variables in the model, or, if asked for, new ones.
+  std::vector<double> alpha(const Problem& asked, std::size_t k) const {
+    const Witness& witness = model_.problems[k].witness;
+    if (!witness.empty()) return expand(asked, witness);
+    if (!options_.prove) return {};
+    if (!model_.kernel.linear()) {
+      fail("usage.value", "--prove: finds bounds of models without a kernel only",
+           "train again, and keep the proof in the model");
+    }
+    const Stopwatch clock;
+    const std::function<void(const Progress&)> nobody;
+    Monitor monitor({.gap = options_.gap / 2,
+                     .seconds = std::numeric_limits<double>::infinity(),
+                     .passes = 0,
+                     .stop = options_.stop},
+                    clock, k, nobody);
+    return solve_dual(asked, {}, monitor, pool_).alpha;
+  }
+
+  const Model& model_;
+  const VerifyOptions& options_;
+  Pool& pool_;
+  std::vector<std::uint32_t> columns_;
+  Dataset data_, support_;
+  std::vector<double> costs_;
+};
+
+// Whether what was stored follows from what was found.
+bool follows(const BinaryProblem& stored, const Certificate& found) {
+  const Certificate& claimed = stored.certificate;
+  if (!close(found.primal, claimed.primal)) return false;
+  if (claimed.bound == "none") return claimed.dual == 0 && claimed.relative_gap == 1;
+  Certificate again = claimed;
+  set_gap(again);
+  if (std::abs(again.relative_gap - claimed.relative_gap) > kAgreement) return false;
+  // Without its witness a stored bound can only be refuted, by the primal value it must not exceed.
+  return stored.witness.empty() ? claimed.dual <= found.primal * (1 + kAgreement)
+                                : close(found.dual, claimed.dual);
+}
+
 }  // namespace
 
 Result<VerifyReport> verify(const Model& model, const Dataset& original,
@@ -83,48 +195,13 @@ Result<VerifyReport> verify(const Model& model, const Dataset& original,
     }
     Pool pool(options.threads);
     check_data(model, original, pool);
-    // A model of few columns among many has the columns of its data; weights elsewhere were forged.
-    const std::vector<std::uint32_t> columns =
-        model.columns.empty() ? std::vector<std::uint32_t>{} : all_columns(model, original);
-    const Dataset data = model.columns.empty() ? original : keep_columns(original, columns);
-    const std::vector<double> costs = row_costs(data, model.origin.class_weights);
+    const std::vector<Certificate> found = Recount(model, original, options, pool).certificates();
     Model again;
     again.problems.resize(model.problems.size());
     bool agrees = true;
     for (std::size_t k = 0; k < model.problems.size(); ++k) {
-      const BinaryProblem& stored = model.problems[k];
-      const std::vector<std::int8_t> y = signs(data, stored.label);
-      const Problem problem = {.data = &data,
-                               .y = y,
-                               .costs = costs,
-                               .cost = model.origin.cost,
-                               .bias = model.origin.bias_feature};
-      std::vector<double> alpha;
-      if (!stored.witness.empty()) {
-        alpha = expand(problem, stored.witness);
-      } else if (options.prove) {
-        const Stopwatch clock;
-        const std::function<void(const Progress&)> nobody;
-        Monitor monitor({.gap = options.gap / 2,
-                         .seconds = std::numeric_limits<double>::infinity(),
-                         .passes = 0,
-                         .stop = options.stop},
-                        clock, k, nobody);
-        alpha = solve_dual(problem, {}, monitor, pool).alpha;
-      }
-      Certificate& certificate = again.problems[k].certificate;
-      certificate = certify(problem, point(model, columns, k), alpha, pool);
-      if (!alpha.empty() && stored.witness.empty()) certificate.bound = "proved";
-      Certificate claimed = stored.certificate;
-      set_gap(claimed);
-      agrees =
-          agrees && std::abs(claimed.relative_gap - stored.certificate.relative_gap) <= kAgreement;
-      // Without its witness a stored bound can only be refuted, by the primal value it must not
-      // exceed.
-      agrees =
-          agrees && close(certificate.primal, stored.certificate.primal) &&
-          (stored.witness.empty() ? stored.certificate.dual <= certificate.primal * (1 + kAgreement)
-                                  : close(certificate.dual, stored.certificate.dual));
+      again.problems[k].certificate = found[k];
+      agrees = agrees && follows(model.problems[k], found[k]);
     }
     VerifyReport report;
     report.recomputed = again.certificate();

@@ -78,13 +78,17 @@ TEST(Options, EveryOptionCanBeSet) {
   const std::map<std::string_view, std::string_view> samples = {
       {"lambda", "0.5"},   {"tolerance", "0.1"}, {"class-weight", "1=2"}, {"time-limit", "5"},
       {"max-passes", "3"}, {"memory", "2G"},     {"gap", "0.01"},         {"epochs", "3"},
-      {"steps", "100"},    {"t0", "7"},          {"check-every", "2"}};
+      {"steps", "100"},    {"t0", "7"},          {"check-every", "2"},    {"gamma", "0.5"},
+      {"budget", "10"}};
   for (const OptionInfo& info : train_option_table()) {
     const auto sample = samples.find(info.name);
     const std::string_view text = sample != samples.end() ? sample->second : info.fallback;
     EXPECT_EQ(text.empty(), info.argument.empty()) << "no sample for --" << info.name;
     TrainOptions options;
     options.solver = Solver::pegasos;  // which alone takes all of them
+    if (info.name == "gamma" || info.name == "budget") {
+      ASSERT_TRUE(set_option(options, "kernel", "rbf").ok());
+    }
     EXPECT_TRUE(set_option(options, info.name, text).ok()) << info.name;
     EXPECT_TRUE(validate(options).ok()) << info.name;
   }
@@ -290,6 +294,12 @@ TEST(Options, Pegasos) {
   expect_refused("projection", {"", "yes", "1"});
   expect_refused("rescale", {"", "no", "0"});
 
+  expect_refused("kernel", {"", "RBF", "gauss", "2"});
+  expect_refused("degree", {"", "0", "-1", "101", "1.5"});
+  for (const char* name : {"gamma", "coef0", "budget"}) expect_refused(name, kNoNumbers);
+  expect_refused("gamma", {"0", "-1"});
+  expect_refused("budget", {"0", "-1", "1.5"});
+
   // The last word on --iterate counts.
   TrainOptions options;
   ASSERT_TRUE(set_option(options, "iterate", "best-of:5").ok());
@@ -304,6 +314,36 @@ TEST(Options, Pegasos) {
   EXPECT_TRUE(validate(options).ok());
   ASSERT_TRUE(set_option(options, "steps", "5").ok());
   EXPECT_EQ(validate(options).error().id, "usage.value");
+}
+
+TEST(Options, Kernels) {
+  const auto valid = [](Solver solver, std::vector<std::pair<const char*, const char*>> given) {
+    TrainOptions options;
+    options.solver = solver;
+    for (const auto& [name, text] : given) EXPECT_TRUE(set_option(options, name, text).ok());
+    const Result<void> result = validate(options);
+    return result.ok() ? "" : result.error().message;
+  };
+  for (const Solver solver : {Solver::pegasos, Solver::automatic}) {
+    EXPECT_EQ(valid(solver, {{"kernel", "rbf"}, {"gamma", "0.5"}, {"gap", "0.1"}}), "");
+    EXPECT_EQ(valid(solver, {{"kernel", "poly"}, {"degree", "2"}, {"coef0", "1"}}), "");
+    EXPECT_EQ(valid(solver, {{"kernel", "sigmoid"}, {"coef0", "-1"}, {"budget", "9"}}), "");
+    EXPECT_EQ(valid(solver, {{"kernel", "rbf"}, {"epochs", "3"}}), "");
+    // There is nothing to prove where the kernel is no inner product.
+    EXPECT_NE(valid(solver, {{"kernel", "sigmoid"}, {"gap", "0.1"}}), "");
+    EXPECT_NE(valid(solver, {{"kernel", "poly"}, {"coef0", "-1"}, {"gap", "0.1"}}), "");
+    EXPECT_EQ(valid(solver, {{"kernel", "poly"}, {"coef0", "-1"}}), "");
+    EXPECT_NE(valid(solver, {{"kernel", "rbf"}, {"budget", "9"}, {"projection", "on"}}), "");
+    EXPECT_NE(valid(solver, {{"gamma", "0.5"}}), "");
+    EXPECT_NE(valid(solver, {{"budget", "5"}}), "");
+  }
+  EXPECT_NE(valid(Solver::dual, {{"kernel", "rbf"}}).find("takes no kernels"), std::string::npos);
+  TrainOptions options;
+  EXPECT_EQ(chosen_solver(options), Solver::dual);
+  options.pegasos.kernel.kind = KernelKind::rbf;
+  EXPECT_EQ(chosen_solver(options), Solver::pegasos);
+  options.pegasos.kernel.gamma = -1;
+  EXPECT_FALSE(validate(options).ok());
 }
 
 // What set_option() refuses, a caller who fills in the struct cannot have either.

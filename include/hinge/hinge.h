@@ -5,6 +5,7 @@
 #include "hinge/dataset.h"
 #include "hinge/files.h"
 #include "hinge/json.h"
+#include "hinge/kernel.h"
 #include "hinge/metrics.h"
 #include "hinge/model.h"
 #include "hinge/options.h"

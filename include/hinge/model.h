@@ -5,6 +5,9 @@
 // first of equal ones; in a binary model a score > 0 means labels[0], any other labels[1]. Labels
 // are distinct. train() takes the larger of two for the positive one and sorts several; a model
 // from elsewhere keeps its own order.
+//
+// With a kernel (docs/kernels.md) a model keeps rows instead of a weight a feature: the score of
+// class k on row x is sum_j w_k[j] K(support row j, x) + b_k.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +17,13 @@
 #include <vector>
 
 #include "hinge/dataset.h"
+#include "hinge/kernel.h"
 #include "hinge/result.h"
 
 namespace hinge {
 
 // P(w) = 1/2|w|^2 + C sum_i c_i max(0, 1 - y_i <w,x_i>) and a lower bound D <= min P, both computed
-// from the data in double. relative_gap = (P - D)/P.
+// from the data in double, with a kernel in its space. relative_gap = (P - D)/P; 1 without a bound.
 struct Certificate {
   double primal = 0;
   double dual = 0;
@@ -78,9 +82,14 @@ struct Model {
   int index_base = 1;
   bool reject = false;          // several classes: a row without a positive score gets no class
   std::vector<double> weights;  // problems.size() rows of width()
+  KernelFunction kernel;        // linear: none
+  Dataset support;              // with a kernel: the support rows; `columns` is then empty
   Origin origin;
 
-  std::uint64_t width() const { return columns.empty() ? features : columns.size(); }
+  std::uint64_t width() const {
+    if (!kernel.linear()) return support.rows();
+    return columns.empty() ? features : columns.size();
+  }
   bool binary() const { return labels.size() == 2; }
   std::span<const double> weights_of(std::size_t problem) const {
     return std::span(weights).subspan(problem * width(), width());

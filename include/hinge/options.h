@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "hinge/dataset.h"
+#include "hinge/kernel.h"
 #include "hinge/model.h"
 #include "hinge/result.h"
 
@@ -42,6 +43,8 @@ struct PegasosOptions {
   std::uint64_t check_every = 0;  // epochs between exact looks at primal and bound; 0: at the end,
                                   // or, when a gap is asked, ever more apart
   bool rescale = true;            // multiply the result by the factor that minimises the primal
+  KernelFunction kernel = {};     // rbf, poly or sigmoid instead of <x, z>; docs/kernels.md
+  std::uint64_t budget = 0;       // with a kernel: most support rows; 0 = any number
   bool operator==(const PegasosOptions&) const = default;
 };
 
@@ -76,6 +79,9 @@ struct OptionInfo {
   std::string_view solver = {};  // the only solver that has it, or empty
 };
 std::span<const OptionInfo> train_option_table();
+
+// The solver that will be used: what automatic stands for.
+Solver chosen_solver(const TrainOptions& options);
 
 // Sets one option from text (a switch takes ""). Fails with usage.value or usage.option
 // and then leaves the options as they were.

@@ -45,6 +45,26 @@ Dataset keep_columns(const Dataset& data, std::span<const std::uint32_t> columns
   });
 }
 
+Dataset keep_rows(const Dataset& data, std::span<const std::uint64_t> rows) {
+  return data.visit([&]<class Value>(const CsrView<Value>& m) {
+    DatasetArrays<Value> arrays;
+    std::vector<double> weights;
+    std::uint64_t end = 0;
+    arrays.offsets.append(&end, 1);
+    for (const std::uint64_t i : rows) {
+      const std::uint64_t from = m.offsets[i], size = m.offsets[i + 1] - from;
+      arrays.columns.append(m.columns + from, size);
+      arrays.values.append(m.values + from, size);
+      arrays.labels.append(&data.labels()[i], 1);
+      end += size;
+      arrays.offsets.append(&end, 1);
+      if (!data.weights().empty()) weights.push_back(data.weights()[i]);
+    }
+    Dataset part = DatasetBuilder::build(std::move(arrays), m.features, data.index_base());
+    return data.weights().empty() ? part : take(part.with_weights(std::move(weights)));
+  });
+}
+
 bool are_sparse(std::uint64_t occurring, std::uint64_t columns, std::uint64_t vectors) {
   constexpr std::uint64_t kNoMatter = std::uint64_t{1} << 22;  // 32 MB: not worth the trouble
   return columns > kNoMatter / std::max<std::uint64_t>(vectors, 1) && columns / 4 > occurring;

@@ -1,5 +1,5 @@
-// Data whose columns are few among very many numbers (hashed features, say) is worked on without
-// the numbers that do not occur.
+// Parts of a data set: some of its rows, some of its columns. Data whose columns are few among very
+// many numbers (hashed features, say) is worked on without the numbers that do not occur.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,9 @@ std::vector<std::uint32_t> occurring_columns(const Dataset& data);
 
 // The same rows with only these columns (ascending), numbered by their place in the list.
 Dataset keep_columns(const Dataset& data, std::span<const std::uint32_t> columns);
+
+// These rows, copied, with their labels and weights.
+Dataset keep_rows(const Dataset& data, std::span<const std::uint64_t> rows);
 
 // Whether so few of the columns occur that `vectors` vectors over all of them would be a waste.
 bool are_sparse(std::uint64_t occurring, std::uint64_t columns, std::uint64_t vectors);

@@ -127,6 +127,56 @@ HINGE_INLINE void add_many_body(SparseRow<Value> row, const double* a, std::size
   }
 }
 
+// e^x = 2^n e^r with n = round(x / ln 2), |r| <= ln(2)/2, and the series of e^r. Not the library's
+// exp(), which gives other bits on other CPUs.
+HINGE_INLINE void exp_fours(double* x) {
+  using Bits = std::uint64_t __attribute__((vector_size(32)));
+  constexpr double kLog2 = 1.4426950408889634, kLn2High = 0x1.62e42fee00000p-1,
+                   kLn2Low = 0x1.a39ef35793c76p-33;
+  constexpr double kRound = 0x1.8p52;   // added and taken away, it rounds to whole numbers
+  constexpr double kSmallest = -708.0;  // beyond it e^x leaves the normal numbers: 0
+  constexpr double kInverseFactorials[] = {1.0 / 6227020800,
+                                           1.0 / 479001600,
+                                           1.0 / 39916800,
+                                           1.0 / 3628800,
+                                           1.0 / 362880,
+                                           1.0 / 40320,
+                                           1.0 / 5040,
+                                           1.0 / 720,
+                                           1.0 / 120,
+                                           1.0 / 24,
+                                           1.0 / 6,
+                                           1.0 / 2,
+                                           1.0,
+                                           1.0};
+  Four value;
+  std::memcpy(&value, x, sizeof value);
+  const auto tiny = value < kSmallest;
+  value = tiny ? Four{} + kSmallest : value;
+  const Four rounded = value * kLog2 + kRound;
+  const Four n = rounded - kRound;
+  const Four r = (value - n * kLn2High) - n * kLn2Low;
+  Four sum = Four{};
+  for (const double factor : kInverseFactorials) sum = sum * r + factor;
+  Bits bits;
+  std::memcpy(&bits, &rounded, sizeof bits);  // the low bits of `rounded` are n
+  bits = (bits + 1023) << 52;
+  Four power;
+  std::memcpy(&power, &bits, sizeof power);
+  sum = tiny ? Four{} : sum * power;
+  std::memcpy(x, &sum, sizeof sum);
+}
+
+HINGE_INLINE void exp_all_body(double* x, std::size_t size) {
+  std::size_t k = 0;
+  for (; k + 4 <= size; k += 4) exp_fours(x + k);
+  if (k == size) return;
+  double rest[4] = {};
+  std::memcpy(rest, x + k, (size - k) * sizeof *x);
+  exp_fours(rest);
+  std::memcpy(x + k, rest, (size - k) * sizeof *x);
+}
+
 // One function a kernel and instruction set. A macro, because attributes are not inherited.
 #define HINGE_MANY(suffix, attributes)                                                         \
   template <class Value>                                                                       \
@@ -138,6 +188,9 @@ HINGE_INLINE void add_many_body(SparseRow<Value> row, const double* a, std::size
   attributes void add_many_##suffix(SparseRow<Value> row, const double* a, std::size_t stride, \
                                     double* w) {                                               \
     add_many_body(row, a, stride, w);                                                          \
+  }                                                                                            \
+  attributes void exp_all_##suffix(double* x, std::size_t size) {                              \
+    exp_all_body(x, size);                                                                     \
   }
 
 HINGE_MANY(scalar, )
@@ -150,7 +203,8 @@ constexpr Kernels kScalar = {.name = "scalar",
                              .dot_many_f32 = dot_many_scalar<float>,
                              .dot_many_f64 = dot_many_scalar<double>,
                              .add_many_f32 = add_many_scalar<float>,
-                             .add_many_f64 = add_many_scalar<double>};
+                             .add_many_f64 = add_many_scalar<double>,
+                             .exp_all = exp_all_scalar};
 
 #if defined(__x86_64__)
 
@@ -202,7 +256,8 @@ constexpr Kernels kAvx2 = {.name = "avx2",
                            .dot_many_f32 = dot_many_avx2<float>,
                            .dot_many_f64 = dot_many_avx2<double>,
                            .add_many_f32 = add_many_avx2<float>,
-                           .add_many_f64 = add_many_avx2<double>};
+                           .add_many_f64 = add_many_avx2<double>,
+                           .exp_all = exp_all_avx2};
 
 // GCC 12 misaligns 64-byte registers it keeps on AddressSanitizer's fake stack, hence the
 // exception.

@@ -346,6 +346,7 @@ void check_liblinear(const Model& model) {
          "write the native format");
   };
   const double feature = model.origin.bias_feature;
+  if (!model.kernel.linear()) refuse("LIBLINEAR has no kernels");
   if (model.index_base != 1) refuse("LIBLINEAR counts features from 1, the model from 0");
   if (model.reject) refuse("LIBLINEAR always chooses a class, the model rejects rows");
   if (model.features == 0 || model.features > kMostCount) {

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <optional>
 
 #include "base/error.h"
 #include "base/parallel.h"
 #include "data/columns.h"
 #include "data/problem.h"
-#include "kernels/kernels.h"
+#include "kernels/kernel_block.h"
 #include "proof/certificate.h"
 
 namespace hinge {
@@ -24,6 +26,107 @@ SparseRow<Value> known_part(SparseRow<Value> row, std::uint64_t features) {
   }
   return row;
 }
+
+// Rows cut into runs as long as each other: with a kernel every row takes about as long.
+std::vector<std::uint64_t> even_cuts(std::uint64_t rows) {
+  constexpr std::uint64_t kRows = 128;
+  std::vector<std::uint64_t> cuts = {0};
+  while (cuts.back() < rows) cuts.push_back(std::min(rows, cuts.back() + kRows));
+  return cuts;
+}
+
+// Scores of rows without the biases: begin .. end - 1, row by row into out.
+template <class Value>
+void linear_scores(const Model& model, const CsrView<Value>& m, std::uint64_t begin,
+                   std::uint64_t end, double* out) {
+  const Kernels& kernels = best_kernels();
+  for (std::uint64_t i = begin; i < end; ++i) {
+    const auto row = known_part(row_of(m, i), model.width());
+    for (std::size_t k = 0; k < model.problems.size(); ++k) {
+      *out++ = kernels.dot(row, model.weights_of(k).data());
+    }
+  }
+}
+
+// The same with a kernel: a few rows at a time meet a few hundred support rows at a time, whose
+// coefficients lie interleaved.
+class KernelScorer {
+ public:
+  // Columns that no support row has count in the length of a row alone.
+  KernelScorer(const Model& model, const Dataset& rows)
+      : model_(model),
+        rows_(rows),
+        support_(model.support),
+        common_(rows),
+        stride_((model.problems.size() + 3) / 4 * 4),
+        coefficients_(model.width() * stride_),
+        numbers_(kSupport) {
+    if (are_sparse(support_.nonzeros(), model.features, kMostRows)) {
+      const std::vector<std::uint32_t> columns = occurring_columns(support_);
+      support_ = keep_columns(support_, columns);
+      common_ = keep_columns(rows, columns);
+    }
+    support_.visit([&](const auto& m) {
+      for (std::uint64_t j = 0; j < m.rows; ++j) squares_.push_back(square_of(row_of(m, j)));
+    });
+    for (std::size_t k = 0; k < model.problems.size(); ++k) {
+      for (std::size_t j = 0; j < model.width(); ++j) {
+        coefficients_[j * stride_ + k] = model.weights_of(k)[j];
+      }
+    }
+    std::iota(numbers_.begin(), numbers_.end(), 0U);
+  }
+
+  void scores(std::uint64_t begin, std::uint64_t end, double* out) const {
+    const std::size_t problems = model_.problems.size();
+    const Kernels& kernels = best_kernels();
+    KernelBlock block(model_.kernel, support_.features(), kernels);
+    std::vector<double> values(block.capacity() * kSupport), part(stride_);
+    std::fill_n(out, (end - begin) * problems, 0.0);
+    for (std::uint64_t i = begin; i < end; i += block.capacity()) {
+      const auto count =
+          static_cast<std::size_t>(std::min<std::uint64_t>(block.capacity(), end - i));
+      load(block, i, count);
+      for (std::size_t from = 0; from < model_.width(); from += kSupport) {
+        const std::size_t size = std::min<std::size_t>(kSupport, model_.width() - from);
+        support_.visit([&](const auto& s) {
+          block.evaluate(
+              0, size, [&](std::size_t j) { return row_of(s, from + j); }, squares_.data() + from,
+              values.data(), kSupport);
+        });
+        for (std::size_t b = 0; b < count; ++b) {
+          const SparseRow<double> row = {numbers_.data(), values.data() + b * kSupport, size};
+          kernels.dot_many(row, coefficients_.data() + from * stride_, stride_, part.data());
+          double* const to = out + (i - begin + b) * problems;
+          for (std::size_t k = 0; k < problems; ++k) to[k] += part[k];
+        }
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t kSupport = 512, kMostRows = 16;
+
+  void load(KernelBlock& block, std::uint64_t i, std::size_t count) const {
+    rows_.visit([&](const auto& all) {
+      common_.visit([&](const auto& m) {
+        block.load(
+            count, [&](std::size_t b) { return known_part(row_of(m, i + b), support_.features()); },
+            [&](std::size_t b) {
+              return square_of(known_part(row_of(all, i + b), model_.features));
+            });
+      });
+    });
+  }
+
+  const Model& model_;
+  const Dataset& rows_;
+  Dataset support_, common_;  // support rows, and the rows, in the columns of the former
+  std::size_t stride_;
+  std::vector<double> coefficients_;    // of support row j and problem k at j * stride + k
+  std::vector<std::uint32_t> numbers_;  // 0, 1, 2, ...
+  std::vector<double> squares_;         // |x|^2 of the support rows
+};
 
 }  // namespace
 
@@ -62,16 +165,22 @@ Result<Predictions> predict(const Model& model, const Dataset& rows, int threads
     out.scores.resize(data.rows() * problems);
     if (reject) out.rejected.resize(data.rows());
     Pool pool(threads);
-    const Kernels& kernels = best_kernels();
-    const std::vector<std::uint64_t> cuts = cut_rows(data);
+    std::vector<std::uint64_t> cuts = cut_rows(data);
+    std::optional<KernelScorer> scorer;
+    if (!model.kernel.linear()) {
+      scorer.emplace(model, data);
+      cuts = even_cuts(data.rows());
+    }
     data.visit([&](const auto& m) {
       pool.run(cuts.size() - 1, [&](std::size_t block) {
-        for (std::uint64_t i = cuts[block]; i < cuts[block + 1]; ++i) {
-          const auto row = known_part(row_of(m, i), model.width());
-          double* const scores = out.scores.data() + i * problems;
-          for (std::size_t k = 0; k < problems; ++k) {
-            scores[k] = kernels.dot(row, model.weights_of(k).data()) + model.problems[k].bias;
-          }
+        double* scores = out.scores.data() + cuts[block] * problems;
+        if (scorer) {
+          scorer->scores(cuts[block], cuts[block + 1], scores);
+        } else {
+          linear_scores(model, m, cuts[block], cuts[block + 1], scores);
+        }
+        for (std::uint64_t i = cuts[block]; i < cuts[block + 1]; ++i, scores += problems) {
+          for (std::size_t k = 0; k < problems; ++k) scores[k] += model.problems[k].bias;
           if (!std::all_of(scores, scores + problems, [](double s) { return std::isfinite(s); })) {
             fail("solver.nonfinite", fmt::format("the score of row {} is not finite", i + 1),
                  "scale the data as it was scaled for training");

@@ -42,6 +42,15 @@ Json options_json(const Model& model) {
           {"reject", model.reject}};
 }
 
+constexpr std::string_view kKernelNames[] = {"linear", "rbf", "poly", "sigmoid"};
+
+Json kernel_json(const KernelFunction& kernel) {
+  return {{"kind", kKernelNames[static_cast<std::size_t>(kernel.kind)]},
+          {"gamma", kernel.gamma},
+          {"degree", kernel.degree},
+          {"coef0", kernel.coef0}};
+}
+
 Json data_json(const Model& model) {
   const Origin& o = model.origin;
   return {{"rows", o.rows},
@@ -65,6 +74,21 @@ Json certificate_json(const Model& model) {
   return list;
 }
 
+// What a file says besides its tensors.
+Metadata metadata_of(const Model& model) {
+  Metadata metadata;
+  metadata["format"] = kFormat;
+  metadata["version"] = std::to_string(kVersion);
+  metadata["written_by"] = fmt::format("hinge {}", version());
+  metadata["status"] = to_string(model.origin.status);
+  metadata["labels"] = Json::list_of(model.labels).dump();
+  metadata["options"] = options_json(model).dump();
+  metadata["data"] = data_json(model).dump();
+  metadata["certificate"] = certificate_json(model).dump();
+  if (!model.kernel.linear()) metadata["kernel"] = kernel_json(model.kernel).dump();
+  return metadata;
+}
+
 // Places in the rows of weights that are not 0 in some problem, ascending. A model that has its own
 // list of columns keeps it as it is.
 std::vector<std::uint32_t> used_places(const Model& model) {
@@ -77,6 +101,22 @@ std::vector<std::uint32_t> used_places(const Model& model) {
     if (used[j]) places.push_back(static_cast<std::uint32_t>(j));
   }
   return places;
+}
+
+// The support rows and their coefficients, in place of weights.
+std::vector<Tensor> support_tensors(const Model& model) {
+  std::vector<Tensor> tensors;
+  tensors.push_back(
+      tensor<double>("weights", {model.problems.size(), model.width()}, model.weights));
+  model.support.visit([&]<class Value>(const CsrView<Value>& m) {
+    tensors.push_back(
+        tensor<std::uint64_t>("support.offsets", {m.rows + 1}, std::span(m.offsets, m.rows + 1)));
+    tensors.push_back(tensor<std::uint32_t>("support.columns", {m.nonzeros()},
+                                            std::span(m.columns, m.nonzeros())));
+    tensors.push_back(
+        tensor<Value>("support.values", {m.nonzeros()}, std::span(m.values, m.nonzeros())));
+  });
+  return tensors;
 }
 
 void write_native(const Model& model, const std::string& path) {
@@ -92,41 +132,36 @@ void write_native(const Model& model, const std::string& path) {
     free_values.insert(free_values.end(), p.witness.free.begin(), p.witness.free.end());
     states.insert(states.end(), p.witness.states.begin(), p.witness.states.end());
   }
-  // Few used columns are kept with their numbers, many as they are: whichever is smaller.
-  std::vector<std::uint32_t> columns = used_places(model);
-  std::vector<double> packed;
-  const bool sparse = columns.size() * (8 * problems + 4) < model.features * 8 * problems;
-  if (sparse) {
-    for (std::size_t k = 0; k < problems; ++k) {
-      for (const std::uint32_t j : columns) packed.push_back(model.weights_of(k)[j]);
-    }
-    if (!model.columns.empty()) {
-      for (std::uint32_t& place : columns) place = model.columns[place];
-    }
-  }
-  const std::span<const double> weights = sparse ? packed : model.weights;
-  const std::uint64_t width = sparse ? columns.size() : model.features;
-
   std::vector<Tensor> tensors;
+  std::vector<std::uint32_t> columns;
+  std::vector<double> packed;
+  if (!model.kernel.linear()) {
+    tensors = support_tensors(model);
+  } else {
+    // Few used columns are kept with their numbers, many as they are: whichever is smaller.
+    columns = used_places(model);
+    const bool sparse = columns.size() * (8 * problems + 4) < model.features * 8 * problems;
+    if (sparse) {
+      for (std::size_t k = 0; k < problems; ++k) {
+        for (const std::uint32_t j : columns) packed.push_back(model.weights_of(k)[j]);
+      }
+      if (!model.columns.empty()) {
+        for (std::uint32_t& place : columns) place = model.columns[place];
+      }
+    }
+    const std::span<const double> weights = sparse ? packed : model.weights;
+    const std::uint64_t width = sparse ? columns.size() : model.features;
+    tensors.push_back(tensor<double>("weights", {problems, width}, weights));
+    if (sparse) tensors.push_back(tensor<std::uint32_t>("columns", {width}, columns));
+  }
   tensors.push_back(tensor<double>("bias", {problems}, bias));
-  tensors.push_back(tensor<double>("weights", {problems, width}, weights));
-  if (sparse) tensors.push_back(tensor<std::uint32_t>("columns", {width}, columns));
   if (witness) {
     tensors.push_back(tensor<std::uint64_t>("witness.free_counts", {problems}, free_counts));
     tensors.push_back(tensor<double>("witness.free", {free_values.size()}, free_values));
     tensors.push_back(
         tensor<std::uint8_t>("witness.states", {problems, states.size() / problems}, states));
   }
-  Metadata metadata;
-  metadata["format"] = kFormat;
-  metadata["version"] = std::to_string(kVersion);
-  metadata["written_by"] = fmt::format("hinge {}", version());
-  metadata["status"] = to_string(model.origin.status);
-  metadata["labels"] = Json::list_of(model.labels).dump();
-  metadata["options"] = options_json(model).dump();
-  metadata["data"] = data_json(model).dump();
-  metadata["certificate"] = certificate_json(model).dump();
-  write_tensor_file(path, std::move(tensors), std::move(metadata));
+  write_tensor_file(path, std::move(tensors), metadata_of(model));
 }
 
 void check_finite(const TensorFile& file, std::span<const double> values, std::string_view what) {
@@ -175,6 +210,20 @@ Precision read_precision(const TensorFile& file, const std::string& text) {
   return text == "f32" ? Precision::f32 : Precision::f64;
 }
 
+KernelFunction kernel_from(const TensorFile& file, const Json& json) {
+  KernelFunction kernel;
+  const auto found = std::ranges::find(kKernelNames, json.at("kind").get<std::string>());
+  if (found == std::end(kKernelNames)) file.reject("header", "unknown kernel");
+  kernel.kind = static_cast<KernelKind>(found - std::begin(kKernelNames));
+  kernel.gamma = real(file, json.at("gamma"));
+  kernel.degree = whole<int>(file, json.at("degree"));
+  kernel.coef0 = real(file, json.at("coef0"));
+  if (kernel.linear() || !(kernel.gamma > 0) || kernel.degree < 1) {
+    file.reject("content", "the kernel makes no sense");
+  }
+  return kernel;
+}
+
 void read_metadata(const TensorFile& file, Model& model) {
   const auto parse = [&](const char* key) {
     std::optional<Json> value = Json::parse(file.field(key));
@@ -206,6 +255,8 @@ void read_metadata(const TensorFile& file, Model& model) {
   model.index_base = whole<int>(file, data.at("index_base"));
   o.precision = read_precision(file, data.at("precision").get<std::string>());
   o.fingerprint = data.at("fingerprint").get<std::string>();
+
+  if (file.has_field("kernel")) model.kernel = kernel_from(file, parse("kernel"));
 
   const Json certificate = parse("certificate");
   for (const Json& entry : list(file, certificate)) {
@@ -249,12 +300,58 @@ void check_sense(const TensorFile& file, const Model& model) {
   }
 }
 
+std::uint64_t length(const TensorFile& file, std::string_view name) {
+  const auto shape = file.shape(name);
+  return shape.empty() ? 0 : shape[0];
+}
+
+template <class Value>
+Dataset read_support(const TensorFile& file, std::uint64_t features) {
+  struct Arrays {
+    std::vector<std::uint64_t> offsets;
+    std::vector<std::uint32_t> columns;
+    std::vector<Value> values;
+    std::vector<std::int64_t> labels;  // a data set has some
+  };
+  const std::uint64_t ends = length(file, "support.offsets");
+  const std::uint64_t nonzeros = length(file, "support.columns");
+  const auto offsets = file.get<std::uint64_t>("support.offsets", std::array{ends});
+  const auto columns = file.get<std::uint32_t>("support.columns", std::array{nonzeros});
+  const auto values = file.get<Value>("support.values", std::array{nonzeros});
+  if (ends == 0 || offsets.back() != nonzeros) {
+    file.reject("content", "support rows do not have the nonzeros they should have");
+  }
+  auto arrays = std::make_shared<Arrays>();
+  arrays->offsets.assign(offsets.begin(), offsets.end());
+  arrays->columns.assign(columns.begin(), columns.end());
+  arrays->values.assign(values.begin(), values.end());
+  arrays->labels.resize(ends - 1);
+  const CsrView<Value> view = {ends - 1, features, arrays->offsets.data(), arrays->columns.data(),
+                               arrays->values.data()};
+  Result<Dataset> support = Dataset::wrap(view, arrays->labels, {}, arrays);
+  if (!support.ok()) file.reject("content", "support rows: " + support.error().message);
+  return *std::move(support);
+}
+
+void read_kernel(const TensorFile& file, Model& model) {
+  model.support = file.dtype("support.values") == DType::f32
+                      ? read_support<float>(file, model.features)
+                      : read_support<double>(file, model.features);
+  const auto weights = file.get<double>(
+      "weights", std::array<std::uint64_t, 2>{model.problems.size(), model.width()});
+  check_finite(file, weights, "coefficients");
+  model.weights.assign(weights.begin(), weights.end());
+}
+
 void read_weights(const TensorFile& file, Model& model) {
   const std::uint64_t problems = model.problems.size();
   const auto bias = file.get<double>("bias", std::array{problems});
   check_finite(file, bias, "biases");
   for (std::size_t k = 0; k < problems; ++k) model.problems[k].bias = bias[k];
-
+  if (!model.kernel.linear()) {
+    read_kernel(file, model);
+    return;
+  }
   if (!file.has("columns")) {
     const auto weights = file.get<double>("weights", std::array{problems, model.features});
     check_finite(file, weights, "weights");
@@ -319,8 +416,13 @@ Model read_native(const TensorFile& file) {
                                        escape(file.field("written_by")),
                                        escape(file.field("version")), kVersion));
   }
-  file.allow_only(
-      {"bias", "weights", "columns", "witness.states", "witness.free", "witness.free_counts"});
+  if (file.has_field("kernel")) {
+    file.allow_only({"bias", "weights", "support.offsets", "support.columns", "support.values",
+                     "witness.states", "witness.free", "witness.free_counts"});
+  } else {
+    file.allow_only(
+        {"bias", "weights", "columns", "witness.states", "witness.free", "witness.free_counts"});
+  }
   Model model;
   try {
     read_metadata(file, model);

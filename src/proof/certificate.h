@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "base/parallel.h"
 #include "data/problem.h"
@@ -13,6 +14,14 @@ namespace hinge {
 // w: problem.dimension() weights. alpha: feasible dual variables, or empty for "no bound known".
 Certificate certify(const Problem& problem, std::span<const double> w,
                     std::span<const double> alpha, Pool& pool);
+
+// The same in the space of a kernel, for all problems of some rows at once: they share the kernel
+// values. w_k = sum_j coefficients[k * support.rows() + j] phi(support row j); `support` has the
+// columns of the data. alphas: one a problem, each feasible or empty. Kernels that are not positive
+// definite have no bound.
+std::vector<Certificate> certify(std::span<const Problem> problems, const KernelFunction& kernel,
+                                 const Dataset& support, std::span<const double> coefficients,
+                                 std::span<const std::vector<double>> alphas, Pool& pool);
 
 // Sets relative_gap from primal and dual: (P - D)/P, 0 when P is 0 or rounding made D exceed P.
 void set_gap(Certificate& certificate);

@@ -18,6 +18,9 @@ namespace hinge {
 template <class Value>
 class Passes {
  public:
+  using Rows = CsrView<Value>;
+  static constexpr bool kLinear = true;  // KernelPasses has the same functions for kernels
+
   Passes(const CsrView<Value>& m, double bias, std::size_t planes, const Kernels& kernels,
          Pool& pool)
       : m_(m),
@@ -30,8 +33,33 @@ class Passes {
   std::size_t stride() const { return stride_; }
   std::size_t dimension() const { return m_.features + (bias_ != 0 ? 1 : 0); }
   std::size_t size() const { return dimension() * stride_; }  // of a vector for all hyperplanes
-  double bias() const { return bias_; }
   const Kernels& kernels() const { return kernels_; }
+
+  // |x_i|^2, the constant feature included
+  double square(std::uint64_t i) const {
+    double square = bias_ * bias_;
+    for (std::uint64_t k = m_.offsets[i]; k < m_.offsets[i + 1]; ++k) {
+      const auto value = static_cast<double>(m_.values[k]);
+      square += value * value;
+    }
+    return square;
+  }
+
+  // |w_c|^2 of each hyperplane; the second form where the scores of all rows are known.
+  void squares(const double* w, double* out) const {
+    std::fill_n(out, stride_, 0.0);
+    for (std::size_t j = 0; j < size(); j += stride_) {
+      for (std::size_t c = 0; c < stride_; ++c) out[c] += w[j + c] * w[j + c];
+    }
+  }
+  void squares(const double* w, const double*, double* out) const { squares(w, out); }
+
+  // How much work a score is, and squares(), in the same unit.
+  std::uint64_t work(std::uint64_t i) const { return m_.offsets[i + 1] - m_.offsets[i]; }
+  std::uint64_t measuring_work() const { return dimension(); }
+
+  // How many rows may have a dual variable that is not 0 lest the bound take too long: any number.
+  std::uint64_t most_in_bound() const { return m_.rows; }
 
   // out[c] = <w_c, x_i>, c < stride
   void score(std::uint64_t i, const double* w, double* out) const {

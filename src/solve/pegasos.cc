@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "solve/batches.h"
+#include "solve/kernel_passes.h"
 #include "solve/line_search.h"
 #include "solve/pegasos_state.h"
 #include "solve/solver.h"
@@ -61,25 +62,27 @@ class LastHalf {
   std::uint64_t previous_ = 0, start_ = 0, next_ = 0;
 };
 
-template <class Value>
+// Space: Passes, or KernelPasses, where points are coefficients of rows.
+template <class Space>
 class Pegasos {
  public:
-  Pegasos(std::span<const Problem> problems, const CsrView<Value>& m, const SolverOptions& options,
-          std::span<Monitor> monitors, Pool& pool)
+  Pegasos(std::span<const Problem> problems, Space& space, const SolverOptions& options,
+          std::span<Monitor> monitors)
       : problems_(problems),
         planes_(problems.size()),
-        m_(m),
+        m_(space.rows()),
         asked_(options.pegasos),
         seed_(options.seed),
         start_(options.start),
         monitors_(monitors),
-        passes_(m, problems[0].bias, problems.size(), *options.kernels, pool),
-        batch_(asked_.batch == 0 ? m.rows : asked_.batch),
-        epoch_((m.rows + batch_ - 1) / batch_),
+        passes_(space),
+        batch_(asked_.batch == 0 ? m_.rows : asked_.batch),
+        epoch_((m_.rows + batch_ - 1) / batch_),
         best_(problems.size()) {
     const Limits& limits = monitors[0].limits();
     const bool gap_asked = limits.gap > 0;
     const bool best_of = asked_.iterate == Iterate::best_of;
+    proves_ = asked_.kernel.positive_definite();
     looks_ = (gap_asked || asked_.check_every > 0) && !best_of;
     keeps_ = gap_asked || best_of;
     if (asked_.steps > 0) {
@@ -136,7 +139,7 @@ class Pegasos {
   };
 
   struct Run {
-    PegasosState<Value> state;
+    PegasosState<Space> state;
     std::uint64_t total;      // steps to do
     std::uint64_t steps = 0;  // done
     std::uint64_t next_look;
@@ -160,9 +163,10 @@ class Pegasos {
                                        : static_cast<double>(m_.rows);
     const std::uint64_t half_epoch = std::max<std::uint64_t>(1, epoch_ / 2);
     const std::uint64_t half = total == kNever ? 0 : total / 2;
-    return {.state = PegasosState<Value>({.problems = problems_,
+    return {.state = PegasosState<Space>({.problems = problems_,
                                           .batch = batch_,
                                           .projection = asked_.projection,
+                                          .budget = asked_.budget,
                                           .t0 = t0,
                                           .start = start_},
                                          passes_),
@@ -263,7 +267,21 @@ class Pegasos {
     }
     if (count == 0) return run.state.point();
     for (double& x : mean) x /= static_cast<double>(count);
+    forget_dropped(mean);
     return mean;
+  }
+
+  // Rows that the budget has dropped since may still be in a mean.
+  void forget_dropped(std::vector<double>& mean) const {
+    if constexpr (!Space::kLinear) {
+      if (asked_.budget == 0) return;
+      std::vector<double> kept(mean.size());
+      const std::size_t stride = passes_.stride();
+      for (const std::uint32_t j : passes_.members()) {
+        std::copy_n(mean.data() + j * stride, stride, kept.data() + j * stride);
+      }
+      mean = std::move(kept);
+    }
   }
 
   // Exact primal and bound at the chosen point. True: stop.
@@ -277,11 +295,13 @@ class Pegasos {
     const std::vector<double> w = chosen(run);
     std::vector<double> rows(m_.rows * passes_.stride());  // scores, then y alpha
     passes_.scores(m_.rows, std::identity(), w.data(), rows.data());
+    std::vector<double> squares(passes_.stride());
+    passes_.squares(w.data(), rows.data(), squares.data());
     for (std::size_t c = 0; c < planes_; ++c) {
-      if (best_[c].open()) guess_alpha(run, c, judge(c, w, rows), rows);
+      if (best_[c].open()) guess_alpha(run, c, judge(c, w, squares[c], rows), rows);
     }
     bound(rows);
-    if (!run.counts_mark.empty() && std::ranges::any_of(best_, &Best::poor)) {
+    if (proves_ && !run.counts_mark.empty() && std::ranges::any_of(best_, &Best::poor)) {
       for (std::size_t c = 0; c < planes_; ++c) guess_alpha_from_all(run, c, rows);
       bound(rows, &Best::poor);
     }
@@ -292,13 +312,12 @@ class Pegasos {
   }
 
   // P at the point, or at the best multiple of it; returns the multiple.
-  double judge(std::size_t c, const std::vector<double>& w, const std::vector<double>& scores) {
+  double judge(std::size_t c, const std::vector<double>& w, double square,
+               const std::vector<double>& scores) {
     const Problem& problem = problems_[c];
     const std::size_t stride = passes_.stride();
-    double square = 0;
-    for (std::size_t j = c; j < w.size(); j += stride) square += w[j] * w[j];
     double factor = 1;
-    if (asked_.rescale) {
+    if (asked_.rescale && square >= 0) {
       LineSearch search(square, 0);
       search.reserve(m_.rows);
       for (std::uint64_t i = 0; i < m_.rows; ++i) {
@@ -360,12 +379,14 @@ class Pegasos {
 
   // D at the best multiple of alpha that fits its box, of the problems for which `wanted` holds:
   // whether it does must not depend on the other problems.
-  void bound(const std::vector<double>& rows, bool (Best::*wanted)() const = &Best::open) {
+  void bound(std::vector<double>& rows, bool (Best::*wanted)() const = &Best::open) {
     const std::size_t stride = passes_.stride();
-    const std::vector<double> v = combined(rows);
+    if (!proves_) return;
+    thin(rows);
+    const std::vector<double> squares = combined_squares(rows);
     for (std::size_t c = 0; c < planes_; ++c) {
       if (!(best_[c].*wanted)()) continue;
-      const auto [factor, dual] = best_multiple(c, rows, v);
+      const auto [factor, dual] = best_multiple(c, rows, squares[c]);
       Best& best = best_[c];
       if (!(dual > best.dual)) continue;
       best.dual = dual;
@@ -377,19 +398,39 @@ class Pegasos {
     }
   }
 
-  // sum_i y_i alpha_i x_i for each problem.
-  std::vector<double> combined(const std::vector<double>& rows) {
-    std::vector<double> v(passes_.size());
+  // Leaves no more rows with a dual variable than the bound has time for, evenly spaced.
+  void thin(std::vector<double>& rows) const {
+    const std::size_t stride = passes_.stride();
+    const auto used = [&](std::uint64_t i) {
+      const double* const row = rows.data() + i * stride;
+      return std::any_of(row, row + stride, [](double x) { return x != 0; });
+    };
+    std::uint64_t count = 0;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) count += used(i) ? 1U : 0U;
+    const std::uint64_t most = passes_.most_in_bound();
+    if (count <= most) return;
+    std::uint64_t credit = 0;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      if (!used(i)) continue;
+      credit += most;
+      if (credit < count) std::fill_n(rows.data() + i * stride, stride, 0.0);
+      if (credit >= count) credit -= count;
+    }
+  }
+
+  // |sum_i y_i alpha_i x_i|^2 for each problem.
+  std::vector<double> combined_squares(const std::vector<double>& rows) {
+    std::vector<double> v(passes_.size()), squares(passes_.stride());
     passes_.combine(m_.rows, std::identity(), rows.data(), v.data());
-    return v;
+    passes_.squares(v.data(), squares.data());
+    return squares;
   }
 
   // The factor r >= 0 for which r alpha fits the box and D(r alpha) is largest, and that D.
   std::pair<double, double> best_multiple(std::size_t c, const std::vector<double>& rows,
-                                          const std::vector<double>& v) const {
+                                          double square) const {
     const std::size_t stride = passes_.stride();
-    double square = 0, sum = 0, fullest = 0;
-    for (std::size_t j = c; j < v.size(); j += stride) square += v[j] * v[j];
+    double sum = 0, fullest = 0;
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
       const double alpha = std::abs(rows[i * stride + c]);
       sum += alpha;
@@ -404,7 +445,7 @@ class Pegasos {
     Best& best = best_[c];
     Progress now = progress();
     now.primal = best.primal;
-    now.dual = best.bound();
+    now.dual = proves_ ? best.bound() : 0.0;
     now.relative_gap =
         best.primal > 0 ? std::max(0.0, (best.primal - now.dual) / best.primal) : 0.0;
     const bool stop = monitors_[c].report(now);
@@ -427,9 +468,9 @@ class Pegasos {
         rows[i * stride + c] = problems_[c].y[i] * start_[c].alpha[i];
       }
     }
-    const std::vector<double> v = combined(rows);
+    const std::vector<double> squares = combined_squares(rows);
     for (std::size_t c = 0; c < planes_; ++c) {
-      std::tie(best_[c].start_factor, best_[c].start_dual) = best_multiple(c, rows, v);
+      std::tie(best_[c].start_factor, best_[c].start_dual) = best_multiple(c, rows, squares[c]);
     }
     rows_touched_ += m_.rows;
   }
@@ -444,17 +485,18 @@ class Pegasos {
 
   std::span<const Problem> problems_;
   std::size_t planes_;
-  const CsrView<Value>& m_;
+  const typename Space::Rows& m_;
   const PegasosOptions& asked_;
   std::uint64_t seed_;
   std::span<const Start> start_;
   std::span<Monitor> monitors_;
-  Passes<Value> passes_;
+  Space& passes_;
   std::uint64_t batch_, epoch_;   // rows a step, steps an epoch
   std::uint64_t total_ = kNever;  // steps to do, in all runs
   bool ends_ = true;              // a number of steps was asked for
   bool open_end_ = false;         // something else than the number of steps may end the run
   bool looks_ = false;            // at primal and bound between the steps, not only at the end
+  bool proves_ = true;            // there is a bound to prove
   bool keeps_ = false;            // the best point and bound of all looks, not those of the last
   std::vector<Best> best_;
   std::uint64_t steps_ = 0, rows_touched_ = 0;
@@ -465,8 +507,17 @@ class Pegasos {
 
 std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const SolverOptions& options,
                                     std::span<Monitor> monitors, Pool& pool) {
-  return problems[0].data->visit(
-      [&](const auto& m) { return Pegasos(problems, m, options, monitors, pool).run(); });
+  const double bias = problems[0].bias;
+  const KernelFunction& kernel = options.pegasos.kernel;
+  return problems[0].data->visit([&](const auto& m) {
+    if (kernel.linear()) {
+      Passes space(m, bias, problems.size(), *options.kernels, pool);
+      return Pegasos(problems, space, options, monitors).run();
+    }
+    KernelPasses space(m, kernel, bias, problems.size(), options.gram_bytes, *options.kernels,
+                       pool);
+    return Pegasos(problems, space, options, monitors).run();
+  });
 }
 
 }  // namespace hinge

@@ -19,6 +19,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -32,15 +33,17 @@ namespace hinge {
 struct PegasosSteps {
   std::span<const Problem> problems;  // the same rows, costs and bias; each its own y
   std::uint64_t batch = 1;            // k: 1 .. rows
-  bool projection = false;
+  bool projection = false;            // not with a budget
+  std::uint64_t budget = 0;           // most rows with a coefficient, with a kernel; 0: any number
   double t0 = 0;                      // > 0 where there is a start
   std::span<const Start> start = {};  // w_1 of each problem; none: 0
 };
 
-template <class Value>
+// Space: Passes, or KernelPasses, where v and u are coefficients of rows.
+template <class Space>
 class PegasosState {
  public:
-  PegasosState(const PegasosSteps& steps, Passes<Value>& passes)
+  PegasosState(const PegasosSteps& steps, Space& passes)
       : passes_(passes),
         m_(passes.rows()),
         problems_(steps.problems),
@@ -48,6 +51,7 @@ class PegasosState {
         stride_(passes.stride()),
         batch_(steps.batch),
         projection_(steps.projection),
+        budget_(steps.budget),
         base_(static_cast<double>(m_.rows) / static_cast<double>(steps.batch)),
         tau_(steps.t0),
         scales_(planes_),
@@ -65,6 +69,7 @@ class PegasosState {
       }
     }
     if (tau_ > 0) set_scales();
+    if constexpr (!Space::kLinear) passes_.begin();
     for (std::size_t c = 0; c < steps.start.size(); ++c) {
       for (std::size_t j = 0; j < passes.dimension(); ++j) {
         v_[j * stride_ + c] = steps.start[c].w[j] / scales_[c].s;
@@ -79,13 +84,19 @@ class PegasosState {
   // One step on each set of `batch` rows; the last set may be short. `ahead` are rows that will be
   // seen soon after.
   void run(std::span<const std::uint64_t> rows, std::span<const std::uint64_t> ahead = {}) {
-    if (batch_ == 1 && planes_ == 1 && !projection_) {
-      if (ahead.empty()) {
-        averaging_ ? visit_one<true, false>(rows, ahead) : visit_one<false, false>(rows, ahead);
-      } else {
-        averaging_ ? visit_one<true, true>(rows, ahead) : visit_one<false, true>(rows, ahead);
+    if constexpr (Space::kLinear) {
+      if (batch_ == 1 && planes_ == 1 && !projection_) {
+        if (ahead.empty()) {
+          averaging_ ? visit_one<true, false>(rows, ahead) : visit_one<false, false>(rows, ahead);
+        } else {
+          averaging_ ? visit_one<true, true>(rows, ahead) : visit_one<false, true>(rows, ahead);
+        }
+        return;
       }
-    } else if (batch_ == 1) {
+    } else {
+      passes_.expect(rows);
+    }
+    if (batch_ == 1) {
       visit(rows, ahead);
     } else {
       for (std::size_t k = 0; k < rows.size(); k += batch_) {
@@ -132,7 +143,7 @@ class PegasosState {
 
   // Rows ahead whose beginning is asked for, and whose place is (before the row itself can be).
   static constexpr std::size_t kRowAhead = 4, kOffsetAhead = 8;
-  // |v|^2 is computed from v once in so many nonzeros seen per entry of v.
+  // |v|^2 is computed from v once the steps since then took so many times as long.
   static constexpr std::uint64_t kMeasureEvery = 4;
   // pi is moved into v before it leaves the range of double; and, while points are averaged, before
   // S and v, one growing as the other shrinks, cancel too many digits in S v - u.
@@ -158,12 +169,12 @@ class PegasosState {
     __builtin_prefetch(y, 0, kLevel);
     if (!problems_[0].costs.empty()) __builtin_prefetch(problems_[0].costs.data() + i, 0, kLevel);
     const std::uint32_t* columns = m_.columns + m_.offsets[i];
-    const Value* values = m_.values + m_.offsets[i];
+    const auto* values = m_.values + m_.offsets[i];
     const std::size_t lines = kLevel == 3 ? std::min<std::size_t>(2, lines_) : lines_;
     for (std::size_t k = 0; k < lines; ++k) {
       __builtin_prefetch(columns, 0, kLevel);
       __builtin_prefetch(values, 0, kLevel);
-      if (sizeof(Value) > 4) __builtin_prefetch(values + kLine / 2, 0, kLevel);
+      if (sizeof *values > 4) __builtin_prefetch(values + kLine / 2, 0, kLevel);
       columns += kLine;
       values += kLine;
     }
@@ -173,7 +184,7 @@ class PegasosState {
   // not change is out of the loop.
   template <bool kAveraging, bool kScattered>
   void visit_one(std::span<const std::uint64_t> rows, std::span<const std::uint64_t> ahead) {
-    const CsrView<Value> m = m_;
+    const auto m = m_;
     const Problem problem = problems_[0];
     const Kernels& kernels = passes_.kernels();
     const double bias = problem.bias, base = base_;
@@ -190,7 +201,7 @@ class PegasosState {
         if (j + kRowAhead < rows.size()) prefetch<3>(rows[j + kRowAhead]);
       }
       const std::uint64_t i = rows[j];
-      const SparseRow<Value> row = row_of(m, i);
+      const auto row = row_of(m, i);
       double score = kernels.dot(row, v);
       if (bias != 0) score += bias * v[m.features];
       tau += 1;
@@ -221,9 +232,13 @@ class PegasosState {
     factors_.assign(stride_, 0.0);
     more_.assign(stride_, 0.0);
     for (std::size_t j = 0; j < rows.size(); ++j) {
-      if (j + kOffsetAhead < ahead.size()) __builtin_prefetch(m_.offsets + ahead[j + kOffsetAhead]);
-      if (j < ahead.size()) prefetch<2>(ahead[j]);
-      if (j + kRowAhead < rows.size()) prefetch<3>(rows[j + kRowAhead]);
+      if constexpr (Space::kLinear) {
+        if (j + kOffsetAhead < ahead.size()) {
+          __builtin_prefetch(m_.offsets + ahead[j + kOffsetAhead]);
+        }
+        if (j < ahead.size()) prefetch<2>(ahead[j]);
+        if (j + kRowAhead < rows.size()) prefetch<3>(rows[j + kRowAhead]);
+      }
       const std::uint64_t i = rows[j];
       passes_.score(i, v_.data(), scores_.data());
       std::uint32_t* const counts = counts_.data() + i * (planes_ + 1);
@@ -241,8 +256,9 @@ class PegasosState {
         scale.s = base_ * scale.pi / tau_;
       }
       if (averaging_) ++averaged_;
-      if (projection_) keep_measured(m_.offsets[i + 1] - m_.offsets[i]);
+      if (projection_) keep_measured(passes_.work(i));
       if (!hit) continue;
+      join(i);
       passes_.add(i, factors_.data(), v_.data());
       if (averaging_) {
         for (std::size_t c = 0; c < planes_; ++c) more_[c] = factors_[c] * scales_[c].sum;
@@ -252,6 +268,7 @@ class PegasosState {
         lengthen(i, scores_.data(), factors_.data());
         project();
       }
+      keep_budget();
     }
   }
 
@@ -293,10 +310,11 @@ class PegasosState {
 
   void add_hits(std::span<const std::uint64_t> rows) {
     const auto row = [this](std::uint64_t k) { return hits_[k]; };
-    std::uint64_t nonzeros = 0;
-    for (const std::uint64_t i : rows) nonzeros += m_.offsets[i + 1] - m_.offsets[i];
-    if (projection_ && nonzeros < passes_.dimension()) {
-      keep_measured(nonzeros);
+    for (const std::uint64_t i : hits_) join(i);
+    std::uint64_t work = 0;
+    for (const std::uint64_t i : rows) work += passes_.work(i);
+    if (projection_ && work < passes_.measuring_work()) {
+      keep_measured(work);
       scores_.resize(stride_);
       for (std::size_t k = 0; k < hits_.size(); ++k) {
         passes_.score(hits_[k], v_.data(), scores_.data());
@@ -315,37 +333,66 @@ class PegasosState {
       passes_.combine(hits_.size(), row, more_.data(), u_.data());
     }
     if (projection_) project();
+    keep_budget();
+  }
+
+  void join(std::uint64_t i) {
+    if constexpr (!Space::kLinear) passes_.join(i);
+  }
+
+  // Drops the rows that contribute least to the hyperplanes until no more have a coefficient than
+  // the budget allows. They leave the means over past points too.
+  void keep_budget() {
+    if constexpr (!Space::kLinear) {
+      while (budget_ > 0 && passes_.members().size() > budget_) {
+        std::uint32_t least = 0;
+        double smallest = std::numeric_limits<double>::infinity();
+        for (const std::uint32_t j : passes_.members()) {
+          double share = 0;
+          for (std::size_t c = 0; c < planes_; ++c) {
+            share += v_[j * stride_ + c] * v_[j * stride_ + c];
+          }
+          share *= length(j);
+          if (share > smallest || (share == smallest && j > least)) continue;
+          smallest = share;
+          least = j;
+        }
+        for (std::size_t at = least * stride_; at < (least + 1) * stride_; ++at) {
+          v_[at] = 0;
+          if (averaging_) u_[at] = 0;
+        }
+        passes_.remove(least);
+      }
+    }
   }
 
   // |v + a x|^2 = |v|^2 + 2 a <v, x> + a^2 |x|^2, with the scores <v, x> from before x was added.
   void lengthen(std::uint64_t i, const double* scores, const double* factors) {
-    if (squares_.empty()) squares_.assign(m_.rows, -1.0);
-    double& square = squares_[i];
-    if (square < 0) {
-      square = passes_.bias() * passes_.bias();
-      for (std::uint64_t k = m_.offsets[i]; k < m_.offsets[i + 1]; ++k) {
-        const auto value = static_cast<double>(m_.values[k]);
-        square += value * value;
-      }
-    }
+    const double square = length(i);
     for (std::size_t c = 0; c < planes_; ++c) {
       scales_[c].square += factors[c] * (2 * scores[c] + factors[c] * square);
     }
   }
 
+  // |x_i|^2, computed when it is first asked for.
+  double length(std::uint64_t i) {
+    if (squares_.empty()) squares_.assign(m_.rows, -1.0);
+    if (squares_[i] < 0) squares_[i] = passes_.square(i);
+    return squares_[i];
+  }
+
   // Rounding of |v|^2 must not pile up. When it is computed anew depends on the rows seen, not on
   // what was done with them, so that it does not depend on the other hyperplanes; and it costs a
   // fraction of the steps.
-  void keep_measured(std::uint64_t nonzeros) {
-    unmeasured_ += nonzeros;
-    if (unmeasured_ > kMeasureEvery * passes_.dimension()) measure();
+  void keep_measured(std::uint64_t work) {
+    unmeasured_ += work;
+    if (unmeasured_ > kMeasureEvery * passes_.measuring_work()) measure();
   }
 
   void measure() {
-    for (Scale& scale : scales_) scale.square = 0;
-    for (std::size_t j = 0; j < v_.size(); j += stride_) {
-      for (std::size_t c = 0; c < planes_; ++c) scales_[c].square += v_[j + c] * v_[j + c];
-    }
+    std::vector<double> squares(stride_);
+    passes_.squares(v_.data(), squares.data());
+    for (std::size_t c = 0; c < planes_; ++c) scales_[c].square = squares[c];
     unmeasured_ = 0;
   }
 
@@ -390,12 +437,13 @@ class PegasosState {
     return out;
   }
 
-  Passes<Value>& passes_;
-  const CsrView<Value>& m_;
+  Space& passes_;
+  const typename Space::Rows& m_;
   std::span<const Problem> problems_;
   std::size_t planes_, stride_;
   std::uint64_t batch_;
   bool projection_;
+  std::uint64_t budget_;
   std::size_t lines_ = 1;  // of memory that the columns of a row take, about
   double radius_ = 0;      // 1/sqrt(lambda)
   double base_;            // m/k
@@ -405,10 +453,10 @@ class PegasosState {
   std::vector<double> settled_;  // the part of a sum of points that is no longer in S v - u
   bool averaging_ = false;
   std::uint64_t averaged_ = 0;
-  std::uint64_t unmeasured_ = 0;  // nonzeros added to v since |v|^2 was last computed from it
+  std::uint64_t unmeasured_ = 0;  // work of the steps since |v|^2 was last computed from v
   std::vector<std::int8_t> y_;  // of several hyperplanes: of row i and hyperplane c at i planes + c
   std::vector<std::uint32_t> counts_;
-  std::vector<double> squares_;      // |x_i|^2 of the rows that were inside the margin, else -1
+  std::vector<double> squares_;      // |x_i|^2 of the rows it was asked for, else -1
   std::vector<std::uint64_t> hits_;  // of the present step
   std::vector<double> scores_, factors_, more_;
 };

@@ -16,8 +16,9 @@
 namespace hinge {
 
 struct Solution {
-  std::vector<double> w;      // best primal point, problem.dimension() numbers
-  std::vector<double> alpha;  // best dual point, one number a row, inside its box
+  // Best primal point: problem.dimension() numbers, or with a kernel one coefficient a row.
+  std::vector<double> w;
+  std::vector<double> alpha;  // best dual point, one number a row, inside its box; empty: no bound
   std::uint64_t iterations = 0;
   std::uint64_t rows_touched = 0;
   bool stalled = false;    // ended because rounding allows no further progress
@@ -34,7 +35,8 @@ struct SolverOptions {
   std::uint64_t seed = 1;
   const Kernels* kernels = &best_kernels();
   PegasosOptions pegasos = {};
-  std::span<const Start> start = {};  // one a problem, or none: w = 0
+  std::span<const Start> start = {};                  // one a problem, or none: w = 0
+  std::uint64_t gram_bytes = std::uint64_t{1} << 30;  // kernel values of all rows are kept in this
 };
 
 // Dual coordinate descent. Each step moves one dual variable to its optimum:
@@ -48,7 +50,8 @@ Solution solve_dual(const Problem& problem, const SolverOptions& options, Monito
 // Pegasos: stochastic sub-gradient steps (pegasos_state.h) in all published variants. Problems that
 // share rows, costs and bias are solved in one sweep: a row is read once and updates all of them.
 // Two or more at once give each the same bits as any other two or more would. One monitor a
-// problem; a limit of 0 on the gap means that none was asked for.
+// problem; a limit of 0 on the gap means that none was asked for. With a kernel points are
+// coefficients of rows (kernel_passes.h), and everything else is the same.
 std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const SolverOptions& options,
                                     std::span<Monitor> monitors, Pool& pool);
 

@@ -172,7 +172,7 @@ struct SinglePlane {
               passes) {}
   Pool pool;
   Passes<float> passes;
-  PegasosState<float> state;
+  PegasosState<Passes<float>> state;
 };
 
 }  // namespace hinge::testing

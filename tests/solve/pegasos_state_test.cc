@@ -174,10 +174,10 @@ TEST(Pegasos, SeveralClassesInOneSweep) {
   const auto run = [&](std::size_t first, std::size_t count, std::uint64_t batch, bool projection,
                        const Kernels& kernels, bool mean) {
     Passes<float> passes(m, 0.3, count, kernels, pool);
-    PegasosState<float> state({.problems = std::span(problems).subspan(first, count),
-                               .batch = batch,
-                               .projection = projection},
-                              passes);
+    PegasosState<Passes<float>> state({.problems = std::span(problems).subspan(first, count),
+                                       .batch = batch,
+                                       .projection = projection},
+                                      passes);
     Batches batches(200, batch, Sampling::permute, 1, 0);
     state.begin_mean();
     for (int k = 0; k < 900; ++k) state.run(batches.next(1));

@@ -1,0 +1,95 @@
+// Kernel values of a few rows against many, the inner loop of everything that has a kernel.
+//
+// The few rows lie interleaved in a dense array, so that the nonzeros of one of the many are read
+// once for all of them. K(x, z) has the same bits as K(z, x) and does not depend on which rows
+// share a block: the products of common columns are summed in the order of the columns.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "hinge/kernel.h"
+#include "kernels/kernels.h"
+
+namespace hinge {
+
+// |x|^2, summed in the order that makes it <x, x> of a block to the bit.
+template <class Value>
+double square_of(const SparseRow<Value>& row) {
+  double sum = 0;
+  for (std::size_t k = 0; k < row.size; ++k) {
+    const auto value = static_cast<double>(row.values[k]);
+    sum += value * value;
+  }
+  return sum;
+}
+
+// dots[k] = <x, z_k> becomes K(x, z_k); `square` is |x|^2, squares[k] |z_k|^2.
+void apply_kernel(const KernelFunction& kernel, const Kernels& loops, double square,
+                  const double* squares, double* dots, std::size_t size);
+
+class KernelBlock {
+ public:
+  // Rows have columns below `features`.
+  KernelBlock(const KernelFunction& kernel, std::uint64_t features, const Kernels& loops)
+      : kernel_(kernel),
+        loops_(&loops),
+        stride_(rows_for(features)),
+        dense_(features * stride_),
+        squares_(stride_) {}
+
+  // How many rows a block holds: about as many as the cache has room for.
+  static std::size_t rows_for(std::uint64_t features) {
+    constexpr std::uint64_t kCache = std::uint64_t{1} << 16;  // numbers
+    return features * 16 <= kCache ? 16 : features * 8 <= kCache ? 8 : 4;
+  }
+  std::size_t capacity() const { return stride_; }
+  std::size_t size() const { return used_; }
+
+  // Replaces the rows of the block by row_at(0) .. row_at(count - 1), at most capacity(), where
+  // square_at(b) is |x|^2 of row b.
+  template <class RowAt, class SquareAt>
+  void load(std::size_t count, const RowAt& row_at, const SquareAt& square_at) {
+    for (const std::uint32_t column : columns_) {
+      std::fill_n(dense_.data() + column * stride_, stride_, 0.0);
+    }
+    columns_.clear();
+    used_ = count;
+    for (std::size_t b = 0; b < count; ++b) {
+      const auto row = row_at(b);
+      for (std::size_t k = 0; k < row.size; ++k) {
+        dense_[row.columns[k] * stride_ + b] = static_cast<double>(row.values[k]);
+      }
+      columns_.insert(columns_.end(), row.columns, row.columns + row.size);
+      squares_[b] = square_at(b);
+    }
+  }
+
+  // out[b * lead + k] = K(row b, row_at(k)) for k from `begin` to `end` - 1; squares[k] = |z_k|^2.
+  // Several threads may evaluate the same block.
+  template <class RowAt>
+  void evaluate(std::size_t begin, std::size_t end, const RowAt& row_at, const double* squares,
+                double* out, std::size_t lead) const {
+    double dots[16];
+    for (std::size_t k = begin; k < end; ++k) {
+      loops_->dot_many(row_at(k), dense_.data(), stride_, dots);
+      for (std::size_t b = 0; b < used_; ++b) out[b * lead + k] = dots[b];
+    }
+    for (std::size_t b = 0; b < used_; ++b) {
+      apply_kernel(kernel_, *loops_, squares_[b], squares + begin, out + b * lead + begin,
+                   end - begin);
+    }
+  }
+
+ private:
+  KernelFunction kernel_;
+  const Kernels* loops_;
+  std::size_t stride_, used_ = 0;
+  std::vector<double> dense_;           // of row b and column j at j * stride + b
+  std::vector<std::uint32_t> columns_;  // that are not zero in dense_
+  std::vector<double> squares_;
+};
+
+}  // namespace hinge

@@ -1,0 +1,240 @@
+// Kernel values are computed for eight rows at a time, since there are as many as pairs of rows;
+// the rest is written as the formulas are.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+
+#include "proof/certificate.h"
+
+namespace hinge {
+namespace {
+
+constexpr std::size_t kLanes = 8;
+constexpr std::uint64_t kRowsOfTask = 64;
+using Lanes = std::array<double, kLanes>;
+
+double kernel_value(const KernelFunction& kernel, double dot, double square, double other) {
+  switch (kernel.kind) {
+    case KernelKind::linear:
+      return dot;
+    case KernelKind::rbf:
+      return std::exp(-kernel.gamma * std::max(0.0, square + other - 2 * dot));
+    case KernelKind::poly:
+      return std::pow(kernel.gamma * dot + kernel.coef0, kernel.degree);
+    case KernelKind::sigmoid:
+      return std::tanh(kernel.gamma * dot + kernel.coef0);
+  }
+  return dot;
+}
+
+template <class Value>
+double square_of(const CsrView<Value>& m, std::uint64_t i) {
+  double sum = 0;
+  for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
+    const auto value = static_cast<double>(m.values[k]);
+    sum += value * value;
+  }
+  return sum;
+}
+
+// Calls use(first, j, K(x_first, z_j), K(x_first + 1, z_j), ...) for eight rows x at a time (values
+// beyond `end` mean nothing) and all rows z_j of `others`. x_i is row(i) of m.
+template <class Value, class RowOf, class Other, class OtherOf, class Use>
+void for_all_pairs(const CsrView<Value>& m, std::uint64_t begin, std::uint64_t end,
+                   const RowOf& row, const CsrView<Other>& others, std::uint64_t count,
+                   const OtherOf& other, const KernelFunction& kernel, double constant,
+                   const Use& use) {
+  std::vector<Lanes> dense(m.features);
+  for (std::uint64_t first = begin; first < end; first += kLanes) {
+    const std::size_t size = std::min<std::uint64_t>(kLanes, end - first);
+    Lanes squares{};
+    const auto fill = [&](bool clear) {
+      for (std::size_t b = 0; b < size; ++b) {
+        const std::uint64_t i = row(first + b);
+        for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
+          dense[m.columns[k]][b] = clear ? 0.0 : static_cast<double>(m.values[k]);
+        }
+        squares[b] = square_of(m, i);
+      }
+    };
+    fill(false);
+    for (std::uint64_t k = 0; k < count; ++k) {
+      const std::uint64_t j = other(k);
+      Lanes values{};
+      double square = 0;
+      for (std::uint64_t e = others.offsets[j]; e < others.offsets[j + 1]; ++e) {
+        const auto value = static_cast<double>(others.values[e]);
+        const Lanes& x = dense[others.columns[e]];
+        for (std::size_t b = 0; b < kLanes; ++b) values[b] += value * x[b];
+        square += value * value;
+      }
+      for (std::size_t b = 0; b < size; ++b) {
+        values[b] = kernel_value(kernel, values[b], squares[b], square) + constant;
+      }
+      use(first, k, values);
+    }
+    fill(true);
+  }
+}
+
+// One task for each run of rows; what tasks return is added up in their order.
+template <class Task>
+std::vector<double> sum_of_tasks(std::uint64_t rows, std::size_t width, Pool& pool,
+                                 const Task& task) {
+  const std::uint64_t tasks = (rows + kRowsOfTask - 1) / kRowsOfTask;
+  std::vector<std::vector<double>> parts(tasks);
+  pool.run(tasks, [&](std::size_t t) {
+    parts[t].resize(width);
+    task(t * kRowsOfTask, std::min(rows, (t + 1) * kRowsOfTask), parts[t]);
+  });
+  std::vector<double> sum(width);
+  for (const std::vector<double>& part : parts) {
+    for (std::size_t k = 0; k < width; ++k) sum[k] += part[k];
+  }
+  return sum;
+}
+
+class KernelProof {
+ public:
+  KernelProof(std::span<const Problem> problems, const KernelFunction& kernel,
+              const Dataset& support, std::span<const double> coefficients, Pool& pool)
+      : problems_(problems),
+        kernel_(kernel),
+        constant_(problems[0].bias * problems[0].bias),
+        support_(support),
+        coefficients_(coefficients),
+        pool_(pool) {}
+
+  // sum_i U_i max(0, 1 - y_i score_i) for each problem
+  std::vector<double> losses() const {
+    const std::size_t planes = problems_.size();
+    return visit_pairs([&](const auto& m, const auto& s) {
+      return sum_of_tasks(
+          m.rows, planes, pool_,
+          [&](std::uint64_t begin, std::uint64_t end, std::vector<double>& out) {
+            std::vector<double> scores((end - begin) * planes);
+            for_all_pairs(m, begin, end, std::identity(), s, s.rows, std::identity(), kernel_,
+                          constant_, [&](std::uint64_t first, std::uint64_t j, const Lanes& k) {
+                            add(scores.data() + (first - begin) * planes,
+                                std::min<std::uint64_t>(kLanes, end - first), j, k);
+                          });
+            for (std::uint64_t i = begin; i < end; ++i) {
+              for (std::size_t c = 0; c < planes; ++c) {
+                const Problem& problem = problems_[c];
+                const double score = scores[(i - begin) * planes + c];
+                out[c] += problem.upper(i) * std::max(0.0, 1 - problem.y[i] * score);
+              }
+            }
+          });
+    });
+  }
+
+  // |w|^2 for each problem
+  std::vector<double> squares() const {
+    const std::size_t planes = problems_.size();
+    return support_.visit([&](const auto& s) {
+      return sum_of_tasks(
+          s.rows, planes, pool_,
+          [&](std::uint64_t begin, std::uint64_t end, std::vector<double>& out) {
+            std::vector<double> scores((end - begin) * planes);
+            for_all_pairs(s, begin, end, std::identity(), s, s.rows, std::identity(), kernel_,
+                          constant_, [&](std::uint64_t first, std::uint64_t j, const Lanes& k) {
+                            add(scores.data() + (first - begin) * planes,
+                                std::min<std::uint64_t>(kLanes, end - first), j, k);
+                          });
+            for (std::uint64_t i = begin; i < end; ++i) {
+              for (std::size_t c = 0; c < planes; ++c) {
+                out[c] += coefficients_[c * s.rows + i] * scores[(i - begin) * planes + c];
+              }
+            }
+          });
+    });
+  }
+
+  // |sum_i alpha_i y_i phi(x_i)|^2 for each problem
+  std::vector<double> squares(std::span<const std::vector<double>> alphas) const {
+    const std::size_t planes = problems_.size();
+    std::vector<std::uint64_t> rows;  // with a dual variable in some problem
+    for (std::uint64_t i = 0; i < problems_[0].y.size(); ++i) {
+      if (std::ranges::any_of(alphas, [&](const auto& a) { return !a.empty() && a[i] > 0; })) {
+        rows.push_back(i);
+      }
+    }
+    std::vector<double> signed_alpha(rows.size() * planes);
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      for (std::size_t c = 0; c < planes; ++c) {
+        if (alphas[c].empty()) continue;
+        signed_alpha[k * planes + c] = alphas[c][rows[k]] * problems_[c].y[rows[k]];
+      }
+    }
+    const auto row = [&](std::uint64_t k) { return rows[k]; };
+    return problems_[0].data->visit([&](const auto& m) {
+      return sum_of_tasks(
+          rows.size(), planes, pool_,
+          [&](std::uint64_t begin, std::uint64_t end, std::vector<double>& out) {
+            for_all_pairs(m, begin, end, row, m, rows.size(), row, kernel_, constant_,
+                          [&](std::uint64_t first, std::uint64_t j, const Lanes& k) {
+                            const std::size_t size = std::min<std::uint64_t>(kLanes, end - first);
+                            for (std::size_t c = 0; c < planes; ++c) {
+                              double sum = 0;
+                              for (std::size_t b = 0; b < size; ++b) {
+                                sum += signed_alpha[(first + b) * planes + c] * k[b];
+                              }
+                              out[c] += signed_alpha[j * planes + c] * sum;
+                            }
+                          });
+          });
+    });
+  }
+
+ private:
+  // scores[b * planes + c] += coefficient of support row j in problem c, times the kernel value
+  void add(double* scores, std::size_t size, std::uint64_t j, const Lanes& values) const {
+    const std::size_t planes = problems_.size();
+    for (std::size_t c = 0; c < planes; ++c) {
+      const double coefficient = coefficients_[c * support_.rows() + j];
+      if (coefficient == 0) continue;
+      for (std::size_t b = 0; b < size; ++b) scores[b * planes + c] += coefficient * values[b];
+    }
+  }
+
+  template <class Work>
+  std::vector<double> visit_pairs(const Work& work) const {
+    return problems_[0].data->visit(
+        [&](const auto& m) { return support_.visit([&](const auto& s) { return work(m, s); }); });
+  }
+
+  std::span<const Problem> problems_;
+  const KernelFunction& kernel_;
+  double constant_;
+  const Dataset& support_;
+  std::span<const double> coefficients_;
+  Pool& pool_;
+};
+
+}  // namespace
+
+std::vector<Certificate> certify(std::span<const Problem> problems, const KernelFunction& kernel,
+                                 const Dataset& support, std::span<const double> coefficients,
+                                 std::span<const std::vector<double>> alphas, Pool& pool) {
+  const KernelProof proof(problems, kernel, support, coefficients, pool);
+  const std::vector<double> losses = proof.losses(), squares = proof.squares();
+  const std::vector<double> duals =
+      kernel.positive_definite() ? proof.squares(alphas) : std::vector<double>();
+  std::vector<Certificate> certificates(problems.size());
+  for (std::size_t c = 0; c < problems.size(); ++c) {
+    Certificate& certificate = certificates[c];
+    certificate.primal = squares[c] / 2 + losses[c];
+    certificate.bound = "none";
+    if (alphas[c].empty() || duals.empty()) continue;
+    certificate.bound = "witness";
+    double sum = 0;
+    for (const double a : alphas[c]) sum += a;
+    certificate.dual = sum - duals[c] / 2;
+    set_gap(certificate);
+  }
+  return certificates;
+}
+
+}  // namespace hinge

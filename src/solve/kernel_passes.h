@@ -1,0 +1,323 @@
+// What Passes (passes.h) does, in the space of a kernel.
+//
+// A vector of that space is kept as one coefficient a row: w = sum_j w[j] phi(x_j), several
+// hyperplanes interleaved as ever. Scores are sums of kernel values, a row is added to w by adding
+// to its coefficient. A bias S is a constant feature here too: K(x, z) + S^2.
+//
+// Where all kernel values of the data fit into the memory allowed, each is computed once, when its
+// row is first met, and kept. Otherwise they are computed when they are needed, for a block of the
+// rows that come next and the rows that have a coefficient. Both give the same results for any
+// number of threads.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/parallel.h"
+#include "kernels/kernel_block.h"
+
+namespace hinge {
+
+template <class Value>
+class KernelPasses {
+ public:
+  using Rows = CsrView<Value>;
+  static constexpr bool kLinear = false;
+
+  KernelPasses(const CsrView<Value>& m, const KernelFunction& kernel, double bias,
+               std::size_t planes, std::uint64_t memory, const Kernels& kernels, Pool& pool)
+      : m_(m),
+        kernel_(kernel),
+        constant_(bias * bias),
+        stride_(planes == 1 ? 1 : (planes + 3) / 4 * 4),
+        kernels_(kernels),
+        pool_(pool),
+        block_(kernel, m.features, kernels),
+        squares_(m.rows),
+        numbers_(m.rows),
+        place_(m.rows, kNowhere),
+        keep_all_(m.rows <= memory / sizeof(double) / std::max<std::uint64_t>(m.rows, 1)) {
+    for (std::uint64_t i = 0; i < m.rows; ++i) squares_[i] = square_of(row_of(m, i));
+    std::iota(numbers_.begin(), numbers_.end(), 0U);
+    if (keep_all_) gram_.resize(m.rows);
+  }
+
+  const CsrView<Value>& rows() const { return m_; }
+  std::size_t stride() const { return stride_; }
+  std::size_t dimension() const { return m_.rows; }
+  std::size_t size() const { return dimension() * stride_; }
+  const Kernels& kernels() const { return kernels_; }
+
+  // |phi(x_i)|^2
+  double square(std::uint64_t i) const {
+    double value = squares_[i];
+    apply_kernel(kernel_, kernels_, squares_[i], &squares_[i], &value, 1);
+    return value + constant_;
+  }
+
+  // |w_c|^2 of each hyperplane.
+  void squares(const double* w, double* out) {
+    const std::vector<std::uint32_t> used = rows_used(w);
+    std::vector<double> scores(used.size() * stride_);
+    this->scores(
+        used.size(), [&](std::uint64_t k) { return used[k]; }, w, scores.data());
+    std::fill_n(out, stride_, 0.0);
+    for (std::size_t k = 0; k < used.size(); ++k) {
+      for (std::size_t c = 0; c < stride_; ++c) {
+        out[c] += w[used[k] * stride_ + c] * scores[k * stride_ + c];
+      }
+    }
+  }
+
+  // The same where the scores of all rows are known.
+  void squares(const double* w, const double* scores, double* out) const {
+    std::fill_n(out, stride_, 0.0);
+    for (std::size_t j = 0; j < size(); j += stride_) {
+      for (std::size_t c = 0; c < stride_; ++c) out[c] += w[j + c] * scores[j + c];
+    }
+  }
+
+  // How much work a score is, and squares(), in the same unit.
+  std::uint64_t work(std::uint64_t) const { return 1; }
+  std::uint64_t measuring_work() const { return m_.rows; }
+
+  // How many rows may have a dual variable that is not 0, so that proving the bound, which takes
+  // the kernel values of all pairs of them, costs no more than finding it did.
+  std::uint64_t most_in_bound() const {
+    constexpr std::uint64_t kAlways = 20'000;
+    if (keep_all_) return m_.rows;
+    return std::max(kAlways, static_cast<std::uint64_t>(std::sqrt(evaluated_)));
+  }
+
+  // A new w = 0 is what score() will be asked about.
+  void begin() {
+    for (const std::uint32_t j : members_) place_[j] = kNowhere;
+    members_.clear();
+    block_rows_.clear();
+  }
+
+  // The rows of the next calls of score(), in their order.
+  void expect(std::span<const std::uint64_t> rows) { expected_ = rows; }
+
+  // out[c] = <w_c, phi(x_i)>, c < stride, of a w whose rows are members().
+  void score(std::uint64_t i, const double* w, double* out) {
+    if (keep_all_) {
+      if (gram_[i].size() == 0) complete(upcoming(i, [&](auto j) { return gram_[j].size() > 0; }));
+      combine_values(numbers_, gram_[i].data(), w, out);
+      return;
+    }
+    auto found = std::ranges::find(block_rows_, i);
+    if (found == block_rows_.end()) {
+      load_block(i);
+      found = block_rows_.begin();
+    }
+    const auto at = static_cast<std::size_t>(found - block_rows_.begin());
+    combine_values(block_members_, block_values_.data() + at * block_members_.size(), w, out);
+  }
+
+  // w_c += a[c] phi(x_i)
+  void add(std::uint64_t i, const double* a, double* w) const {
+    for (std::size_t c = 0; c < stride_; ++c) w[i * stride_ + c] += a[c];
+  }
+
+  // The rows that may have a coefficient in the w that score() is asked about: join() before the
+  // first, remove() after the last. In no order.
+  std::span<const std::uint32_t> members() const { return members_; }
+  void join(std::uint64_t i) {
+    if (place_[i] != kNowhere) return;
+    if (std::ranges::find(block_rows_, i) == block_rows_.end()) block_rows_.clear();  // incomplete
+    place_[i] = static_cast<std::uint32_t>(members_.size());
+    members_.push_back(static_cast<std::uint32_t>(i));
+  }
+
+  void remove(std::uint32_t i) {
+    const std::uint32_t last = members_.back();
+    members_[place_[i]] = last;
+    place_[last] = place_[i];
+    members_.pop_back();
+    place_[i] = kNowhere;
+  }
+
+  // out[k * stride + c] = <w_c, phi(x_row(k))> for k < count
+  template <class RowOf>
+  void scores(std::uint64_t count, const RowOf& row, const double* w, double* out) {
+    if (keep_all_) {
+      std::vector<std::uint64_t> missing;
+      for (std::uint64_t k = 0; k < count; ++k) {
+        if (gram_[row(k)].size() == 0) missing.push_back(row(k));
+      }
+      complete(missing);
+      in_pieces(count, kPiece, [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t k = begin; k < end; ++k) {
+          combine_values(numbers_, gram_[row(k)].data(), w, out + k * stride_);
+        }
+      });
+      return;
+    }
+    const std::vector<std::uint32_t> used = rows_used(w);
+    const std::vector<double> used_squares = squares_at(used);
+    evaluated_ += static_cast<double>(count) * static_cast<double>(used.size());
+    in_pieces(count, kPiece, [&](std::uint64_t begin, std::uint64_t end) {
+      KernelBlock block(kernel_, m_.features, kernels_);
+      std::vector<double> values(block.capacity() * used.size());
+      for (std::uint64_t k = begin; k < end; k += block.capacity()) {
+        const auto size =
+            static_cast<std::size_t>(std::min<std::uint64_t>(block.capacity(), end - k));
+        load(block, size, [&](std::size_t b) { return row(k + b); });
+        evaluate(block, used, used_squares, 0, used.size(), values.data());
+        for (std::size_t b = 0; b < size; ++b) {
+          combine_values(used, values.data() + b * used.size(), w, out + (k + b) * stride_);
+        }
+      }
+    });
+  }
+
+  // w_c += sum over k < count of a[k * stride + c] phi(x_row(k))
+  template <class RowOf>
+  void combine(std::uint64_t count, const RowOf& row, const double* a, double* w) const {
+    for (std::uint64_t k = 0; k < count; ++k) add(row(k), a + k * stride_, w);
+  }
+
+ private:
+  static constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint64_t kPiece = 256;       // rows of a shared pass handed out at once
+  static constexpr std::uint64_t kManyOthers = 512;  // rows a block meets, likewise
+  static constexpr std::uint64_t kWorthSharing = 1 << 14;  // operations worth waking threads
+
+  template <class Work>
+  void in_pieces(std::uint64_t count, std::uint64_t piece, const Work& work) {
+    pool_.run((count + piece - 1) / piece, [&](std::size_t number) {
+      work(number * piece, std::min<std::uint64_t>(count, (number + 1) * piece));
+    });
+  }
+
+  // sum_k values[k] w[ids[k]]
+  void combine_values(std::span<const std::uint32_t> ids, const double* values, const double* w,
+                      double* out) const {
+    const SparseRow<double> row = {ids.data(), values, ids.size()};
+    if (stride_ == 1) {
+      *out = kernels_.dot(row, w);
+    } else {
+      kernels_.dot_many(row, w, stride_, out);
+    }
+  }
+
+  std::vector<std::uint32_t> rows_used(const double* w) const {
+    std::vector<std::uint32_t> used;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      const double* const at = w + i * stride_;
+      if (std::any_of(at, at + stride_, [](double x) { return x != 0; })) {
+        used.push_back(static_cast<std::uint32_t>(i));
+      }
+    }
+    return used;
+  }
+
+  std::vector<double> squares_at(std::span<const std::uint32_t> ids) const {
+    std::vector<double> squares;
+    squares.reserve(ids.size());
+    for (const std::uint32_t j : ids) squares.push_back(squares_[j]);
+    return squares;
+  }
+
+  template <class NumberAt>
+  void load(KernelBlock& block, std::size_t count, const NumberAt& number) const {
+    block.load(
+        count, [&](std::size_t b) { return row_of(m_, number(b)); },
+        [&](std::size_t b) { return squares_[number(b)]; });
+  }
+
+  // Kernel values and the constant feature, of the rows of a block with the rows `ids`.
+  void evaluate(const KernelBlock& block, std::span<const std::uint32_t> ids,
+                std::span<const double> squares, std::size_t begin, std::size_t end,
+                double* out) const {
+    block.evaluate(
+        begin, end, [&](std::size_t k) { return row_of(m_, ids[k]); }, squares.data(), out,
+        ids.size());
+    if (constant_ == 0) return;
+    for (std::size_t b = 0; b < block.size(); ++b) {
+      for (std::size_t k = begin; k < end; ++k) out[b * ids.size() + k] += constant_;
+    }
+  }
+
+  void evaluate_shared(std::span<const std::uint32_t> ids, std::span<const double> squares,
+                       double* out) {
+    evaluated_ += static_cast<double>(block_.size()) * static_cast<double>(ids.size());
+    const std::uint64_t mean = m_.nonzeros() / m_.rows + 1;
+    if (ids.size() * mean < kWorthSharing) {
+      evaluate(block_, ids, squares, 0, ids.size(), out);
+      return;
+    }
+    in_pieces(ids.size(), kManyOthers, [&](std::uint64_t begin, std::uint64_t end) {
+      evaluate(block_, ids, squares, begin, end, out);
+    });
+  }
+
+  // Row i and those expected after it, as many as a block holds, each once; not those for which
+  // skip() holds.
+  template <class Skip>
+  std::vector<std::uint64_t> upcoming(std::uint64_t i, const Skip& skip) {
+    std::vector<std::uint64_t> rows = {i};
+    auto next = std::ranges::find(expected_, i);
+    expected_ = {next, expected_.end()};
+    for (; next != expected_.end() && rows.size() < block_.capacity(); ++next) {
+      if (!skip(*next) && std::ranges::find(rows, *next) == rows.end()) rows.push_back(*next);
+    }
+    return rows;
+  }
+
+  // Computes all kernel values of these rows, and keeps them.
+  void complete(std::span<const std::uint64_t> rows) {
+    Buffer<double> values(std::min(block_.capacity(), rows.size()) * m_.rows);
+    for (std::size_t k = 0; k < rows.size(); k += block_.capacity()) {
+      const std::size_t size = std::min(block_.capacity(), rows.size() - k);
+      load(block_, size, [&](std::size_t b) { return rows[k + b]; });
+      evaluate_shared(numbers_, squares_, values.data());
+      for (std::size_t b = 0; b < size; ++b) {
+        std::vector<double>& row = gram_[rows[k + b]];
+        row.assign(values.data() + b * m_.rows, values.data() + (b + 1) * m_.rows);
+      }
+    }
+  }
+
+  // Kernel values of row i and of the rows expected after it, with all rows that have a coefficient
+  // or may get one meanwhile, which are the rows of the block.
+  void load_block(std::uint64_t i) {
+    block_rows_ = upcoming(i, [](auto) { return false; });
+    block_members_.assign(members_.begin(), members_.end());
+    for (const std::uint64_t row : block_rows_) {
+      if (place_[row] == kNowhere) block_members_.push_back(static_cast<std::uint32_t>(row));
+    }
+    load(block_, block_rows_.size(), [&](std::size_t b) { return block_rows_[b]; });
+    block_values_.resize(block_rows_.size() * block_members_.size());
+    evaluate_shared(block_members_, squares_at(block_members_), block_values_.data());
+  }
+
+  const CsrView<Value>& m_;
+  KernelFunction kernel_;
+  double constant_;
+  std::size_t stride_;
+  const Kernels& kernels_;
+  Pool& pool_;
+  KernelBlock block_;
+  std::vector<double> squares_;         // |x_i|^2
+  std::vector<std::uint32_t> numbers_;  // 0 .. rows - 1
+  std::vector<std::uint32_t> members_;  // rows that may have a coefficient
+  std::vector<std::uint32_t> place_;    // of each row in members_
+  std::span<const std::uint64_t> expected_;
+  bool keep_all_;
+  std::vector<std::vector<double>> gram_;  // of each row, once it was met; empty before
+  // What the block in hand holds: kernel values of block_rows_ with block_members_.
+  std::vector<std::uint64_t> block_rows_;
+  std::vector<std::uint32_t> block_members_;
+  std::vector<double> block_values_;
+  double evaluated_ = 0;  // kernel values
+};
+
+}  // namespace hinge
