@@ -172,6 +172,19 @@ class Recount {
   std::vector<double> costs_;
 };
 
+// With a kernel the bias is what the constant feature contributes, and nothing of its own.
+bool bias_follows(const Model& model, std::size_t k) {
+  if (model.kernel.linear()) return true;
+  const double feature = model.origin.bias_feature;
+  double sum = 0, size = 0;
+  for (const double coefficient : model.weights_of(k)) {
+    sum += coefficient;
+    size += std::abs(coefficient);
+  }
+  return std::abs(model.problems[k].bias - feature * feature * sum) <=
+         kAgreement * feature * feature * size;
+}
+
 // Whether what was stored follows from what was found.
 bool follows(const BinaryProblem& stored, const Certificate& found) {
   const Certificate& claimed = stored.certificate;
@@ -201,7 +214,7 @@ Result<VerifyReport> verify(const Model& model, const Dataset& original,
     bool agrees = true;
     for (std::size_t k = 0; k < model.problems.size(); ++k) {
       again.problems[k].certificate = found[k];
-      agrees = agrees && follows(model.problems[k], found[k]);
+      agrees = agrees && follows(model.problems[k], found[k]) && bias_follows(model, k);
     }
     VerifyReport report;
     report.recomputed = again.certificate();

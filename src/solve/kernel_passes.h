@@ -21,6 +21,7 @@
 #include "base/buffer.h"
 #include "base/parallel.h"
 #include "kernels/kernel_block.h"
+#include "solve/solver.h"
 
 namespace hinge {
 
@@ -31,18 +32,19 @@ class KernelPasses {
   static constexpr bool kLinear = false;
 
   KernelPasses(const CsrView<Value>& m, const KernelFunction& kernel, double bias,
-               std::size_t planes, std::uint64_t memory, const Kernels& kernels, Pool& pool)
+               std::size_t planes, const SolverOptions& options, Pool& pool)
       : m_(m),
         kernel_(kernel),
         constant_(bias * bias),
         stride_(planes == 1 ? 1 : (planes + 3) / 4 * 4),
-        kernels_(kernels),
+        kernels_(*options.kernels),
         pool_(pool),
-        block_(kernel, m.features, kernels),
+        block_(kernel, m.features, kernels_),
         squares_(m.rows),
         numbers_(m.rows),
         place_(m.rows, kNowhere),
-        keep_all_(m.rows <= memory / sizeof(double) / std::max<std::uint64_t>(m.rows, 1)) {
+        bound_rows_(options.bound_rows),
+        keep_all_(m.rows <= options.gram_bytes / sizeof(double) / m.rows) {
     for (std::uint64_t i = 0; i < m.rows; ++i) squares_[i] = square_of(row_of(m, i));
     std::iota(numbers_.begin(), numbers_.end(), 0U);
     if (keep_all_) gram_.resize(m.rows);
@@ -90,9 +92,8 @@ class KernelPasses {
   // How many rows may have a dual variable that is not 0, so that proving the bound, which takes
   // the kernel values of all pairs of them, costs no more than finding it did.
   std::uint64_t most_in_bound() const {
-    constexpr std::uint64_t kAlways = 20'000;
     if (keep_all_) return m_.rows;
-    return std::max(kAlways, static_cast<std::uint64_t>(std::sqrt(evaluated_)));
+    return std::max(bound_rows_, static_cast<std::uint64_t>(std::sqrt(evaluated_)));
   }
 
   // A new w = 0 is what score() will be asked about.
@@ -311,6 +312,7 @@ class KernelPasses {
   std::vector<std::uint32_t> members_;  // rows that may have a coefficient
   std::vector<std::uint32_t> place_;    // of each row in members_
   std::span<const std::uint64_t> expected_;
+  std::uint64_t bound_rows_;
   bool keep_all_;
   std::vector<std::vector<double>> gram_;  // of each row, once it was met; empty before
   // What the block in hand holds: kernel values of block_rows_ with block_members_.

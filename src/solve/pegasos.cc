@@ -514,8 +514,7 @@ std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const Sol
       Passes space(m, bias, problems.size(), *options.kernels, pool);
       return Pegasos(problems, space, options, monitors).run();
     }
-    KernelPasses space(m, kernel, bias, problems.size(), options.gram_bytes, *options.kernels,
-                       pool);
+    KernelPasses space(m, kernel, bias, problems.size(), options, pool);
     return Pegasos(problems, space, options, monitors).run();
   });
 }

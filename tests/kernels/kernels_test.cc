@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "base/random.h"
@@ -108,6 +110,42 @@ TEST_P(KernelContract, ColumnsUpTo32Bits) {
       reinterpret_cast<std::uintptr_t>(block.data()) - std::uintptr_t{kFirst} * sizeof(double));
   const SparseRow<float> row = {columns.data(), values.data(), columns.size()};
   EXPECT_EQ(GetParam()->dot(row, weights), 1.5 * (14 * 15 / 2));
+}
+
+// To 1e-15 of the library's, and the bits of the scalar loop, wherever a number stands in the
+// array.
+TEST_P(KernelContract, ExponentialsOfNumbersBelowZero) {
+  std::vector<double> x = {0.0,
+                           -0.0,
+                           -5e-324,
+                           -1e-300,
+                           -1e-17,
+                           -0.34657359027997264,
+                           -1.0,
+                           -707.99,
+                           -708.0,
+                           -708.1,
+                           -745.0,
+                           -1e300,
+                           -std::numeric_limits<double>::infinity()};
+  Random random(3);
+  for (int k = 0; k < 20000; ++k) x.push_back(-720 * random.uniform() * random.uniform());
+  std::vector<double> all = x, scalar = x;
+  GetParam()->exp_all(all.data(), all.size());
+  available_kernels().front()->exp_all(scalar.data(), scalar.size());
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const double expected = x[k] < -708 ? 0.0 : std::exp(x[k]);
+    ASSERT_LE(std::abs(all[k] - expected), 1e-15 * expected) << x[k];
+    ASSERT_TRUE(same_bits(all[k], scalar[k])) << x[k];
+  }
+  EXPECT_EQ(all[0], 1.0);
+  for (std::size_t size = 0; size < 10; ++size) {
+    std::vector<double> part(x.begin() + 100, x.begin() + 110);
+    GetParam()->exp_all(part.data(), size);
+    for (std::size_t k = 0; k < 10; ++k) {
+      EXPECT_TRUE(same_bits(part[k], k < size ? all[100 + k] : x[100 + k])) << size;
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryInstructionSet, KernelContract,

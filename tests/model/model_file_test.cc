@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -31,6 +32,7 @@ struct Form {
   std::uint64_t features = 10;
   std::uint64_t used = 10;  // columns that have a weight
   bool witness = true;
+  bool kernel = false;  // support rows, one for each of the first features, in place of weights
 };
 
 // A model as train() would make it, with every field different from its default.
@@ -74,7 +76,28 @@ Model make_model(const Form& form) {
       model.weights[k * form.features + j * form.features / form.used] = random.uniform() - 0.5;
     }
   }
+  if (form.kernel) {
+    model.kernel = {.kind = KernelKind::poly, .gamma = 0.125, .degree = 5, .coef0 = -0.1};
+    model.support = testing::random_dataset(
+        {.rows = form.features, .features = form.features, .nonzeros = 2, .seed = 8});
+  }
   return model;
+}
+
+// The rows as text; labels are not kept.
+std::string save_text(const Dataset& data) {
+  std::string text;
+  data.visit([&](const auto& m) {
+    for (std::uint64_t i = 0; i < m.rows; ++i) {
+      for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
+        text += std::to_string(m.columns[k]) + ":" +
+                std::to_string(std::bit_cast<std::uint64_t>(static_cast<double>(m.values[k]))) +
+                " ";
+      }
+      text += "\n";
+    }
+  });
+  return text;
 }
 
 void expect_equal(const Model& a, const Model& b) {
@@ -83,6 +106,9 @@ void expect_equal(const Model& a, const Model& b) {
   EXPECT_EQ(a.index_base, b.index_base);
   EXPECT_EQ(a.reject, b.reject);
   EXPECT_EQ(a.weights, b.weights);
+  EXPECT_EQ(a.kernel, b.kernel);
+  EXPECT_EQ(a.support.precision(), b.support.precision());
+  EXPECT_EQ(save_text(a.support), save_text(b.support));
   EXPECT_EQ(a.origin.solver, b.origin.solver);
   EXPECT_EQ(a.origin.cost, b.origin.cost);
   EXPECT_EQ(a.origin.gap, b.origin.gap);
@@ -118,6 +144,7 @@ void expect_equal(const Model& a, const Model& b) {
 struct Parts {
   Metadata metadata;
   std::map<std::string, std::vector<double>> f64;
+  std::map<std::string, std::vector<float>> f32;
   std::map<std::string, std::vector<std::uint64_t>> u64;
   std::map<std::string, std::vector<std::uint32_t>> u32;
   std::map<std::string, std::vector<std::uint8_t>> u8;
@@ -136,6 +163,9 @@ struct Parts {
     take_array("bias", f64);
     take_array("weights", f64);
     take_array("columns", u32);
+    take_array("support.offsets", u64);
+    take_array("support.columns", u32);
+    take_array("support.values", f32);
     take_array("witness.free", f64);
     take_array("witness.free_counts", u64);
     take_array("witness.states", u8);
@@ -158,6 +188,7 @@ struct Parts {
       }
     };
     add(f64);
+    add(f32);
     add(u64);
     add(u32);
     add(u8);
@@ -205,6 +236,7 @@ class ModelFile : public testing::Test {
   testing::TempFolder folder_{testing::memory_folder()};
   const Form sparse_{.features = 1000, .used = 5};
   const Form three_{.labels = {-7, 0, 5}};
+  const Form kernel_{.kernel = true};
 };
 
 TEST_F(ModelFile, RoundTripBinary) {
@@ -223,6 +255,81 @@ TEST_F(ModelFile, RoundTripSparse) {
   expect_round_trip(make_model({.labels = {1, 2, 3}, .features = 5000, .used = 3}));
   expect_round_trip(make_model({.features = 100, .used = 60}));
   expect_round_trip(make_model({.features = 100, .used = 99}));
+}
+
+TEST_F(ModelFile, RoundTripKernels) {
+  expect_round_trip(make_model(kernel_));
+  expect_round_trip(make_model({.labels = {-7, 0, 5}, .witness = false, .kernel = true}));
+  Model model = make_model({.features = 7, .used = 7, .kernel = true});
+  model.support = testing::random_dataset(
+      {.rows = 7, .features = 7, .nonzeros = 3, .precision = Precision::f64});
+  for (const KernelKind kind : {KernelKind::rbf, KernelKind::poly, KernelKind::sigmoid}) {
+    model.kernel.kind = kind;
+    expect_round_trip(model);
+  }
+  EXPECT_EQ(check_format(model, ModelFormat::liblinear).error().id, "model.format");
+  // No support rows: every score is the bias.
+  model.support = testing::dataset_from_text("1 1:1\n");
+  const CsrView<float> none = {0, 7, std::get<CsrView<float>>(model.support.view()).offsets};
+  model.support = Dataset::wrap(none, {}, {}, std::make_shared<Dataset>(model.support)).value();
+  model.weights.clear();
+  expect_round_trip(model);
+  const Dataset rows = testing::dataset_from_text("1 1:1 900:2\n-1\n");
+  EXPECT_EQ(predict(model, rows).value().scores, std::vector<double>(2, model.problems[0].bias));
+}
+
+TEST_F(ModelFile, SupportRowsMustMakeSense) {
+  const auto after = [&](const std::function<void(Parts&)>& change) {
+    return verdict(kernel_, change);
+  };
+  EXPECT_EQ(after([](Parts&) {}), "accepted");
+  const auto offset = [&](std::size_t at, std::uint64_t value) {
+    return after([&](Parts& p) { p.u64.at("support.offsets").at(at) = value; });
+  };
+  EXPECT_EQ(offset(0, 1), "model.content");
+  EXPECT_EQ(offset(1, 20), "model.content");
+  EXPECT_EQ(offset(3, 0), "model.content");
+  EXPECT_EQ(offset(10, 19), "model.content");
+  EXPECT_EQ(offset(10, 21), "model.content");
+  EXPECT_EQ(offset(10, UINT64_MAX), "model.content");
+  const auto column = [&](std::size_t at, std::uint32_t value) {
+    return after([&](Parts& p) { p.u32.at("support.columns").at(at) = value; });
+  };
+  EXPECT_EQ(column(1, 10), "model.content");
+  EXPECT_EQ(column(1, 0xffffffffU), "model.content");
+  EXPECT_EQ(column(1, 0), "model.content");
+  for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+    EXPECT_EQ(after([&](Parts& p) { p.f32.at("support.values")[0] = bad; }), "model.content");
+  }
+  EXPECT_EQ(after([](Parts& p) { p.f64.at("weights")[0] = std::nan(""); }), "model.content");
+  for (const char* name : {"support.offsets", "support.columns", "support.values"}) {
+    const auto erase = [&](Parts& p) {
+      p.u64.erase(name);
+      p.u32.erase(name);
+      p.f32.erase(name);
+    };
+    EXPECT_EQ(after(erase), "model.header") << name;
+    EXPECT_EQ(after([&](Parts& p) { p.shapes.at(name).insert(p.shapes.at(name).begin(), 1); }),
+              name == std::string("support.offsets") ? "model.header" : "model.header");
+  }
+  EXPECT_EQ(after([](Parts& p) { p.metadata.erase("kernel"); }), "model.header");
+  EXPECT_EQ(verdict({},
+                    [](Parts& p) {
+                      p.metadata["kernel"] = R"({"kind":"rbf","gamma":1,"degree":3,"coef0":0})";
+                    }),
+            "model.header");
+  const auto kernel = [&](const std::string& from, const std::string& to) {
+    return after([&](Parts& p) { p.edit("kernel", from, to); });
+  };
+  EXPECT_EQ(kernel("poly", "rbf"), "accepted");
+  EXPECT_EQ(kernel("poly", "linear"), "model.content");
+  EXPECT_EQ(kernel("poly", "gauss"), "model.header");
+  EXPECT_EQ(kernel("0.125", "0"), "model.content");
+  EXPECT_EQ(kernel("0.125", "-1"), "model.content");
+  EXPECT_EQ(kernel("0.125", "1e999"), "model.header");
+  EXPECT_EQ(kernel("\"degree\":5", "\"degree\":0"), "model.content");
+  EXPECT_EQ(kernel("\"degree\":5", "\"degree\":2.5"), "model.header");
+  EXPECT_EQ(kernel("\"coef0\":", "\"coef\":"), "model.header");
 }
 
 TEST_F(ModelFile, RoundTripNoWeights) {
