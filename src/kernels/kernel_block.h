@@ -67,19 +67,21 @@ class KernelBlock {
     }
   }
 
-  // out[b * lead + k] = K(row b, row_at(k)) for k from `begin` to `end` - 1; squares[k] = |z_k|^2.
-  // Several threads may evaluate the same block.
+  // out[b * lead + k] = K(row b, row_at(k)) + constant for k from `begin` to `end` - 1; squares[k]
+  // is |z_k|^2. Several threads may evaluate the same block.
   template <class RowAt>
   void evaluate(std::size_t begin, std::size_t end, const RowAt& row_at, const double* squares,
-                double* out, std::size_t lead) const {
+                double constant, double* out, std::size_t lead) const {
     double dots[16];
     for (std::size_t k = begin; k < end; ++k) {
       loops_->dot_many(row_at(k), dense_.data(), stride_, dots);
       for (std::size_t b = 0; b < used_; ++b) out[b * lead + k] = dots[b];
     }
     for (std::size_t b = 0; b < used_; ++b) {
-      apply_kernel(kernel_, *loops_, squares_[b], squares + begin, out + b * lead + begin,
-                   end - begin);
+      double* const values = out + b * lead;
+      apply_kernel(kernel_, *loops_, squares_[b], squares + begin, values + begin, end - begin);
+      if (constant == 0) continue;
+      for (std::size_t k = begin; k < end; ++k) values[k] += constant;
     }
   }
 

@@ -177,6 +177,18 @@ HINGE_INLINE void exp_all_body(double* x, std::size_t size) {
   std::memcpy(x + k, rest, (size - k) * sizeof *x);
 }
 
+HINGE_INLINE void add_dense_body(double a, const double* x, double* y, std::size_t size) {
+  std::size_t k = 0;
+  for (; k + 4 <= size; k += 4) {
+    Four from, to;
+    std::memcpy(&from, x + k, sizeof from);
+    std::memcpy(&to, y + k, sizeof to);
+    to += a * from;
+    std::memcpy(y + k, &to, sizeof to);
+  }
+  for (; k < size; ++k) y[k] += a * x[k];
+}
+
 // One function a kernel and instruction set. A macro, because attributes are not inherited.
 #define HINGE_MANY(suffix, attributes)                                                         \
   template <class Value>                                                                       \
@@ -191,6 +203,9 @@ HINGE_INLINE void exp_all_body(double* x, std::size_t size) {
   }                                                                                            \
   attributes void exp_all_##suffix(double* x, std::size_t size) {                              \
     exp_all_body(x, size);                                                                     \
+  }                                                                                            \
+  attributes void add_dense_##suffix(double a, const double* x, double* y, std::size_t size) { \
+    add_dense_body(a, x, y, size);                                                             \
   }
 
 HINGE_MANY(scalar, )
@@ -204,7 +219,8 @@ constexpr Kernels kScalar = {.name = "scalar",
                              .dot_many_f64 = dot_many_scalar<double>,
                              .add_many_f32 = add_many_scalar<float>,
                              .add_many_f64 = add_many_scalar<double>,
-                             .exp_all = exp_all_scalar};
+                             .exp_all = exp_all_scalar,
+                             .add_dense = add_dense_scalar};
 
 #if defined(__x86_64__)
 
@@ -257,7 +273,8 @@ constexpr Kernels kAvx2 = {.name = "avx2",
                            .dot_many_f64 = dot_many_avx2<double>,
                            .add_many_f32 = add_many_avx2<float>,
                            .add_many_f64 = add_many_avx2<double>,
-                           .exp_all = exp_all_avx2};
+                           .exp_all = exp_all_avx2,
+                           .add_dense = add_dense_avx2};
 
 // GCC 12 misaligns 64-byte registers it keeps on AddressSanitizer's fake stack, hence the
 // exception.

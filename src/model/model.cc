@@ -92,7 +92,7 @@ class KernelScorer {
         support_.visit([&](const auto& s) {
           block.evaluate(
               0, size, [&](std::size_t j) { return row_of(s, from + j); }, squares_.data() + from,
-              values.data(), kSupport);
+              0.0, values.data(), kSupport);
         });
         for (std::size_t b = 0; b < count; ++b) {
           const SparseRow<double> row = {numbers_.data(), values.data() + b * kSupport, size};

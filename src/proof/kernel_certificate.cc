@@ -14,18 +14,28 @@ constexpr std::size_t kLanes = 8;
 constexpr std::uint64_t kRowsOfTask = 64;
 using Lanes = std::array<double, kLanes>;
 
-double kernel_value(const KernelFunction& kernel, double dot, double square, double other) {
+// Inner products with rows of these squares become kernel values.
+void apply(const KernelFunction& kernel, Lanes& dots, const Lanes& squares, double square,
+           std::size_t size) {
+  const double gamma = kernel.gamma, coef0 = kernel.coef0;
+  const auto each = [&](const auto& value) {
+    for (std::size_t b = 0; b < size; ++b) dots[b] = value(dots[b], squares[b]);
+  };
   switch (kernel.kind) {
     case KernelKind::linear:
-      return dot;
+      break;
     case KernelKind::rbf:
-      return std::exp(-kernel.gamma * std::max(0.0, square + other - 2 * dot));
+      each([&](double dot, double other) {
+        return std::exp(-gamma * std::max(0.0, square + other - 2 * dot));
+      });
+      break;
     case KernelKind::poly:
-      return std::pow(kernel.gamma * dot + kernel.coef0, kernel.degree);
+      each([&](double dot, double) { return std::pow(gamma * dot + coef0, kernel.degree); });
+      break;
     case KernelKind::sigmoid:
-      return std::tanh(kernel.gamma * dot + kernel.coef0);
+      each([&](double dot, double) { return std::tanh(gamma * dot + coef0); });
+      break;
   }
-  return dot;
 }
 
 template <class Value>
@@ -38,11 +48,12 @@ double square_of(const CsrView<Value>& m, std::uint64_t i) {
   return sum;
 }
 
-// Calls use(first, j, K(x_first, z_j), K(x_first + 1, z_j), ...) for eight rows x at a time (values
-// beyond `end` mean nothing) and all rows z_j of `others`. x_i is row(i) of m.
-template <class Value, class RowOf, class Other, class OtherOf, class Use>
+// Calls use(first, k, {K(x_first, z_k), K(x_first + 1, z_k), ...}) for eight rows x at a time
+// (values beyond `end` mean nothing) and the rows z_k with k < count(first). x_i is row(i) of m,
+// z_k other(k) of `others`.
+template <class Value, class RowOf, class Other, class Count, class OtherOf, class Use>
 void for_all_pairs(const CsrView<Value>& m, std::uint64_t begin, std::uint64_t end,
-                   const RowOf& row, const CsrView<Other>& others, std::uint64_t count,
+                   const RowOf& row, const CsrView<Other>& others, const Count& count,
                    const OtherOf& other, const KernelFunction& kernel, double constant,
                    const Use& use) {
   std::vector<Lanes> dense(m.features);
@@ -59,7 +70,8 @@ void for_all_pairs(const CsrView<Value>& m, std::uint64_t begin, std::uint64_t e
       }
     };
     fill(false);
-    for (std::uint64_t k = 0; k < count; ++k) {
+    const std::uint64_t last = count(first);
+    for (std::uint64_t k = 0; k < last; ++k) {
       const std::uint64_t j = other(k);
       Lanes values{};
       double square = 0;
@@ -69,9 +81,8 @@ void for_all_pairs(const CsrView<Value>& m, std::uint64_t begin, std::uint64_t e
         for (std::size_t b = 0; b < kLanes; ++b) values[b] += value * x[b];
         square += value * value;
       }
-      for (std::size_t b = 0; b < size; ++b) {
-        values[b] = kernel_value(kernel, values[b], squares[b], square) + constant;
-      }
+      apply(kernel, values, squares, square, size);
+      for (std::size_t b = 0; b < size; ++b) values[b] += constant;
       use(first, k, values);
     }
     fill(true);
@@ -114,7 +125,8 @@ class KernelProof {
           m.rows, planes, pool_,
           [&](std::uint64_t begin, std::uint64_t end, std::vector<double>& out) {
             std::vector<double> scores((end - begin) * planes);
-            for_all_pairs(m, begin, end, std::identity(), s, s.rows, std::identity(), kernel_,
+            const auto all = [&](std::uint64_t) { return s.rows; };
+            for_all_pairs(m, begin, end, std::identity(), s, all, std::identity(), kernel_,
                           constant_, [&](std::uint64_t first, std::uint64_t j, const Lanes& k) {
                             add(scores.data() + (first - begin) * planes,
                                 std::min<std::uint64_t>(kLanes, end - first), j, k);
@@ -133,23 +145,13 @@ class KernelProof {
   // |w|^2 for each problem
   std::vector<double> squares() const {
     const std::size_t planes = problems_.size();
-    return support_.visit([&](const auto& s) {
-      return sum_of_tasks(
-          s.rows, planes, pool_,
-          [&](std::uint64_t begin, std::uint64_t end, std::vector<double>& out) {
-            std::vector<double> scores((end - begin) * planes);
-            for_all_pairs(s, begin, end, std::identity(), s, s.rows, std::identity(), kernel_,
-                          constant_, [&](std::uint64_t first, std::uint64_t j, const Lanes& k) {
-                            add(scores.data() + (first - begin) * planes,
-                                std::min<std::uint64_t>(kLanes, end - first), j, k);
-                          });
-            for (std::uint64_t i = begin; i < end; ++i) {
-              for (std::size_t c = 0; c < planes; ++c) {
-                out[c] += coefficients_[c * s.rows + i] * scores[(i - begin) * planes + c];
-              }
-            }
-          });
-    });
+    std::vector<double> coefficients(coefficients_.size());
+    for (std::size_t c = 0; c < planes; ++c) {
+      for (std::uint64_t j = 0; j < support_.rows(); ++j) {
+        coefficients[j * planes + c] = coefficients_[c * support_.rows() + j];
+      }
+    }
+    return squares_of(support_, support_.rows(), std::identity(), coefficients);
   }
 
   // |sum_i alpha_i y_i phi(x_i)|^2 for each problem
@@ -161,34 +163,45 @@ class KernelProof {
         rows.push_back(i);
       }
     }
-    std::vector<double> signed_alpha(rows.size() * planes);
+    std::vector<double> signed_alphas(rows.size() * planes);
     for (std::size_t k = 0; k < rows.size(); ++k) {
       for (std::size_t c = 0; c < planes; ++c) {
         if (alphas[c].empty()) continue;
-        signed_alpha[k * planes + c] = alphas[c][rows[k]] * problems_[c].y[rows[k]];
+        signed_alphas[k * planes + c] = alphas[c][rows[k]] * problems_[c].y[rows[k]];
       }
     }
     const auto row = [&](std::uint64_t k) { return rows[k]; };
-    return problems_[0].data->visit([&](const auto& m) {
+    return squares_of(*problems_[0].data, rows.size(), row, signed_alphas);
+  }
+
+ private:
+  // |sum_k a[k * planes + c] phi(row(k))|^2 for each c, k < count. Every pair is met once: those
+  // before the eight rows in hand count twice, those among them are met both ways.
+  template <class RowOf>
+  std::vector<double> squares_of(const Dataset& data, std::uint64_t count, const RowOf& row,
+                                 std::span<const double> a) const {
+    const std::size_t planes = problems_.size();
+    return data.visit([&](const auto& m) {
       return sum_of_tasks(
-          rows.size(), planes, pool_,
+          count, planes, pool_,
           [&](std::uint64_t begin, std::uint64_t end, std::vector<double>& out) {
-            for_all_pairs(m, begin, end, row, m, rows.size(), row, kernel_, constant_,
-                          [&](std::uint64_t first, std::uint64_t j, const Lanes& k) {
-                            const std::size_t size = std::min<std::uint64_t>(kLanes, end - first);
+            const auto until = [end](std::uint64_t first) { return std::min(end, first + kLanes); };
+            for_all_pairs(m, begin, end, row, m, until, row, kernel_, constant_,
+                          [&](std::uint64_t first, std::uint64_t k, const Lanes& values) {
+                            const std::size_t size = until(first) - first;
+                            const double times = k < first ? 2 : 1;
                             for (std::size_t c = 0; c < planes; ++c) {
                               double sum = 0;
                               for (std::size_t b = 0; b < size; ++b) {
-                                sum += signed_alpha[(first + b) * planes + c] * k[b];
+                                sum += a[(first + b) * planes + c] * values[b];
                               }
-                              out[c] += signed_alpha[j * planes + c] * sum;
+                              out[c] += times * a[k * planes + c] * sum;
                             }
                           });
           });
     });
   }
 
- private:
   // scores[b * planes + c] += coefficient of support row j in problem c, times the kernel value
   void add(double* scores, std::size_t size, std::uint64_t j, const Lanes& values) const {
     const std::size_t planes = problems_.size();

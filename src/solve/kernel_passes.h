@@ -4,10 +4,13 @@
 // hyperplanes interleaved as ever. Scores are sums of kernel values, a row is added to w by adding
 // to its coefficient. A bias S is a constant feature here too: K(x, z) + S^2.
 //
-// Where all kernel values of the data fit into the memory allowed, each is computed once, when its
-// row is first met, and kept. Otherwise they are computed when they are needed, for a block of the
-// rows that come next and the rows that have a coefficient. Both give the same results for any
-// number of threads.
+// One vector is followed: the w of the steps, which begins at 0 and changes by follow().
+//
+// Where all kernel values of the data fit into the memory allowed, those of a row are computed when
+// it first gets a coefficient, and kept; with them the scores of w on all rows are kept up to date,
+// so that looking at a row costs nothing, and only changing w does. Otherwise kernel values are
+// computed when they are needed, for a block of the rows that come next with the rows that have a
+// coefficient. Both give the same results for any number of threads.
 #pragma once
 
 #include <algorithm>
@@ -36,18 +39,17 @@ class KernelPasses {
       : m_(m),
         kernel_(kernel),
         constant_(bias * bias),
+        planes_(planes),
         stride_(planes == 1 ? 1 : (planes + 3) / 4 * 4),
         kernels_(*options.kernels),
         pool_(pool),
         block_(kernel, m.features, kernels_),
         squares_(m.rows),
-        numbers_(m.rows),
         place_(m.rows, kNowhere),
         bound_rows_(options.bound_rows),
         keep_all_(m.rows <= options.gram_bytes / sizeof(double) / m.rows) {
     for (std::uint64_t i = 0; i < m.rows; ++i) squares_[i] = square_of(row_of(m, i));
-    std::iota(numbers_.begin(), numbers_.end(), 0U);
-    if (keep_all_) gram_.resize(m.rows);
+    if (keep_all_) kept_at_.resize(m.rows, kNotKept);
   }
 
   const CsrView<Value>& rows() const { return m_; }
@@ -96,21 +98,21 @@ class KernelPasses {
     return std::max(bound_rows_, static_cast<std::uint64_t>(std::sqrt(evaluated_)));
   }
 
-  // A new w = 0 is what score() will be asked about.
+  // The vector that is followed is 0 from now on.
   void begin() {
     for (const std::uint32_t j : members_) place_[j] = kNowhere;
     members_.clear();
     block_rows_.clear();
+    if (keep_all_) scores_.assign(planes_ * m_.rows, 0.0);
   }
 
   // The rows of the next calls of score(), in their order.
   void expect(std::span<const std::uint64_t> rows) { expected_ = rows; }
 
-  // out[c] = <w_c, phi(x_i)>, c < stride, of a w whose rows are members().
+  // out[c] = <w_c, phi(x_i)>, c < stride, of the vector that is followed: w.
   void score(std::uint64_t i, const double* w, double* out) {
     if (keep_all_) {
-      if (gram_[i].size() == 0) complete(upcoming(i, [&](auto j) { return gram_[j].size() > 0; }));
-      combine_values(numbers_, gram_[i].data(), w, out);
+      for (std::size_t c = 0; c < planes_; ++c) out[c] = scores_[c * m_.rows + i];
       return;
     }
     auto found = std::ranges::find(block_rows_, i);
@@ -122,22 +124,25 @@ class KernelPasses {
     combine_values(block_members_, block_values_.data() + at * block_members_.size(), w, out);
   }
 
-  // w_c += a[c] phi(x_i)
-  void add(std::uint64_t i, const double* a, double* w) const {
-    for (std::size_t c = 0; c < stride_; ++c) w[i * stride_ + c] += a[c];
-  }
-
-  // The rows that may have a coefficient in the w that score() is asked about: join() before the
-  // first, remove() after the last. In no order.
+  // The vector that is followed: rows with a coefficient in it, in no order; what add() will do to
+  // it; w_c *= factor; and a row taken out, whose coefficients are a[c].
   std::span<const std::uint32_t> members() const { return members_; }
-  void join(std::uint64_t i) {
+  void follow(std::uint64_t i, const double* a) {
+    if (keep_all_) {
+      if (!kept(i)) complete(upcoming(i, [&](auto j) { return kept(j); }));
+      add_to_scores(i, a, 1);
+    }
     if (place_[i] != kNowhere) return;
     if (std::ranges::find(block_rows_, i) == block_rows_.end()) block_rows_.clear();  // incomplete
     place_[i] = static_cast<std::uint32_t>(members_.size());
     members_.push_back(static_cast<std::uint32_t>(i));
   }
-
-  void remove(std::uint32_t i) {
+  void follow_factor(std::size_t c, double factor) {
+    if (!keep_all_) return;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) scores_[c * m_.rows + i] *= factor;
+  }
+  void remove(std::uint32_t i, const double* a) {
+    if (keep_all_) add_to_scores(i, a, -1);
     const std::uint32_t last = members_.back();
     members_[place_[i]] = last;
     place_[last] = place_[i];
@@ -145,23 +150,24 @@ class KernelPasses {
     place_[i] = kNowhere;
   }
 
-  // out[k * stride + c] = <w_c, phi(x_row(k))> for k < count
+  // w_c += a[c] phi(x_i)
+  void add(std::uint64_t i, const double* a, double* w) const {
+    for (std::size_t c = 0; c < stride_; ++c) w[i * stride_ + c] += a[c];
+  }
+
+  // out[k * stride + c] = <w_c, phi(x_row(k))> for k < count, of any w
   template <class RowOf>
   void scores(std::uint64_t count, const RowOf& row, const double* w, double* out) {
+    const std::vector<std::uint32_t> used = rows_used(w);
     if (keep_all_) {
-      std::vector<std::uint64_t> missing;
+      const std::vector<double> all = scores_of_all(used, w);
       for (std::uint64_t k = 0; k < count; ++k) {
-        if (gram_[row(k)].size() == 0) missing.push_back(row(k));
-      }
-      complete(missing);
-      in_pieces(count, kPiece, [&](std::uint64_t begin, std::uint64_t end) {
-        for (std::uint64_t k = begin; k < end; ++k) {
-          combine_values(numbers_, gram_[row(k)].data(), w, out + k * stride_);
+        for (std::size_t c = 0; c < planes_; ++c) {
+          out[k * stride_ + c] = all[c * m_.rows + row(k)];
         }
-      });
+      }
       return;
     }
-    const std::vector<std::uint32_t> used = rows_used(w);
     const std::vector<double> used_squares = squares_at(used);
     evaluated_ += static_cast<double>(count) * static_cast<double>(used.size());
     in_pieces(count, kPiece, [&](std::uint64_t begin, std::uint64_t end) {
@@ -187,6 +193,7 @@ class KernelPasses {
 
  private:
   static constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::size_t kNotKept = std::numeric_limits<std::size_t>::max();
   static constexpr std::uint64_t kPiece = 256;       // rows of a shared pass handed out at once
   static constexpr std::uint64_t kManyOthers = 512;  // rows a block meets, likewise
   static constexpr std::uint64_t kWorthSharing = 1 << 14;  // operations worth waking threads
@@ -207,6 +214,39 @@ class KernelPasses {
     } else {
       kernels_.dot_many(row, w, stride_, out);
     }
+  }
+
+  bool kept(std::uint64_t i) const { return kept_at_[i] != kNotKept; }
+  const double* values_of(std::uint64_t i) const { return values_.data() + kept_at_[i]; }
+
+  // scores_ of the vector that is followed gains sign * a[c] phi(x_i).
+  void add_to_scores(std::uint64_t i, const double* a, double sign) {
+    for (std::size_t c = 0; c < planes_; ++c) {
+      if (a[c] == 0) continue;
+      kernels_.add_dense(sign * a[c], values_of(i), scores_.data() + c * m_.rows, m_.rows);
+    }
+  }
+
+  // <w_c, phi(x_i)> of all rows at c * rows + i, where kernel values are kept; `used` are the rows
+  // that have a coefficient in w.
+  std::vector<double> scores_of_all(std::span<const std::uint32_t> used, const double* w) {
+    std::vector<std::uint64_t> missing;
+    for (const std::uint32_t j : used) {
+      if (!kept(j)) missing.push_back(j);
+    }
+    complete(missing);
+    std::vector<double> all(planes_ * m_.rows);
+    in_pieces(m_.rows, kPiece, [&](std::uint64_t begin, std::uint64_t end) {
+      for (const std::uint32_t j : used) {
+        for (std::size_t c = 0; c < planes_; ++c) {
+          const double a = w[j * stride_ + c];
+          if (a == 0) continue;
+          kernels_.add_dense(a, values_of(j) + begin, all.data() + c * m_.rows + begin,
+                             end - begin);
+        }
+      }
+    });
+    return all;
   }
 
   std::vector<std::uint32_t> rows_used(const double* w) const {
@@ -239,12 +279,8 @@ class KernelPasses {
                 std::span<const double> squares, std::size_t begin, std::size_t end,
                 double* out) const {
     block.evaluate(
-        begin, end, [&](std::size_t k) { return row_of(m_, ids[k]); }, squares.data(), out,
-        ids.size());
-    if (constant_ == 0) return;
-    for (std::size_t b = 0; b < block.size(); ++b) {
-      for (std::size_t k = begin; k < end; ++k) out[b * ids.size() + k] += constant_;
-    }
+        begin, end, [&](std::size_t k) { return row_of(m_, ids[k]); }, squares.data(), constant_,
+        out, ids.size());
   }
 
   void evaluate_shared(std::span<const std::uint32_t> ids, std::span<const double> squares,
@@ -275,15 +311,17 @@ class KernelPasses {
 
   // Computes all kernel values of these rows, and keeps them.
   void complete(std::span<const std::uint64_t> rows) {
-    Buffer<double> values(std::min(block_.capacity(), rows.size()) * m_.rows);
+    if (all_rows_.empty()) {
+      all_rows_.resize(m_.rows);
+      std::iota(all_rows_.begin(), all_rows_.end(), 0U);
+    }
     for (std::size_t k = 0; k < rows.size(); k += block_.capacity()) {
       const std::size_t size = std::min(block_.capacity(), rows.size() - k);
+      const std::size_t first = values_.size();
+      values_.resize(first + size * m_.rows);
       load(block_, size, [&](std::size_t b) { return rows[k + b]; });
-      evaluate_shared(numbers_, squares_, values.data());
-      for (std::size_t b = 0; b < size; ++b) {
-        std::vector<double>& row = gram_[rows[k + b]];
-        row.assign(values.data() + b * m_.rows, values.data() + (b + 1) * m_.rows);
-      }
+      evaluate_shared(all_rows_, squares_, values_.data() + first);
+      for (std::size_t b = 0; b < size; ++b) kept_at_[rows[k + b]] = first + b * m_.rows;
     }
   }
 
@@ -303,18 +341,22 @@ class KernelPasses {
   const CsrView<Value>& m_;
   KernelFunction kernel_;
   double constant_;
-  std::size_t stride_;
+  std::size_t planes_, stride_;
   const Kernels& kernels_;
   Pool& pool_;
   KernelBlock block_;
   std::vector<double> squares_;         // |x_i|^2
-  std::vector<std::uint32_t> numbers_;  // 0 .. rows - 1
-  std::vector<std::uint32_t> members_;  // rows that may have a coefficient
+  std::vector<std::uint32_t> members_;  // rows with a coefficient in the vector that is followed
   std::vector<std::uint32_t> place_;    // of each row in members_
   std::span<const std::uint64_t> expected_;
   std::uint64_t bound_rows_;
   bool keep_all_;
-  std::vector<std::vector<double>> gram_;  // of each row, once it was met; empty before
+  // What is kept: kernel values of some rows with all rows, and where those of a row begin; and
+  // <w_c, phi(x_i)> of the vector that is followed, at c * rows + i.
+  Buffer<double> values_;
+  std::vector<std::size_t> kept_at_;
+  std::vector<double> scores_;
+  std::vector<std::uint32_t> all_rows_;  // 0 .. rows - 1
   // What the block in hand holds: kernel values of block_rows_ with block_members_.
   std::vector<std::uint64_t> block_rows_;
   std::vector<std::uint32_t> block_members_;

@@ -258,7 +258,7 @@ class PegasosState {
       if (averaging_) ++averaged_;
       if (projection_) keep_measured(passes_.work(i));
       if (!hit) continue;
-      join(i);
+      follow(i, factors_.data());
       passes_.add(i, factors_.data(), v_.data());
       if (averaging_) {
         for (std::size_t c = 0; c < planes_; ++c) more_[c] = factors_[c] * scales_[c].sum;
@@ -275,8 +275,14 @@ class PegasosState {
   // One step on a set of rows.
   void step(std::span<const std::uint64_t> rows) {
     scores_.resize(rows.size() * stride_);
-    passes_.scores(
-        rows.size(), [rows](std::uint64_t k) { return rows[k]; }, v_.data(), scores_.data());
+    if constexpr (Space::kLinear) {
+      passes_.scores(
+          rows.size(), [rows](std::uint64_t k) { return rows[k]; }, v_.data(), scores_.data());
+    } else {
+      for (std::size_t k = 0; k < rows.size(); ++k) {
+        passes_.score(rows[k], v_.data(), scores_.data() + k * stride_);
+      }
+    }
     tau_ += 1;
     hits_.clear();
     factors_.clear();
@@ -310,7 +316,6 @@ class PegasosState {
 
   void add_hits(std::span<const std::uint64_t> rows) {
     const auto row = [this](std::uint64_t k) { return hits_[k]; };
-    for (const std::uint64_t i : hits_) join(i);
     std::uint64_t work = 0;
     for (const std::uint64_t i : rows) work += passes_.work(i);
     if (projection_ && work < passes_.measuring_work()) {
@@ -318,10 +323,13 @@ class PegasosState {
       scores_.resize(stride_);
       for (std::size_t k = 0; k < hits_.size(); ++k) {
         passes_.score(hits_[k], v_.data(), scores_.data());
+        follow(hits_[k], factors_.data() + k * stride_);
         passes_.add(hits_[k], factors_.data() + k * stride_, v_.data());
         lengthen(hits_[k], scores_.data(), factors_.data() + k * stride_);
       }
     } else {
+      for (std::size_t k = 0; k < hits_.size(); ++k)
+        follow(hits_[k], factors_.data() + k * stride_);
       passes_.combine(hits_.size(), row, factors_.data(), v_.data());
       if (projection_) measure();
     }
@@ -336,8 +344,8 @@ class PegasosState {
     keep_budget();
   }
 
-  void join(std::uint64_t i) {
-    if constexpr (!Space::kLinear) passes_.join(i);
+  void follow(std::uint64_t i, const double* factors) {
+    if constexpr (!Space::kLinear) passes_.follow(i, factors);
   }
 
   // Drops the rows that contribute least to the hyperplanes until no more have a coefficient than
@@ -357,11 +365,11 @@ class PegasosState {
           smallest = share;
           least = j;
         }
+        passes_.remove(least, v_.data() + least * stride_);
         for (std::size_t at = least * stride_; at < (least + 1) * stride_; ++at) {
           v_[at] = 0;
           if (averaging_) u_[at] = 0;
         }
-        passes_.remove(least);
       }
     }
   }
@@ -419,6 +427,7 @@ class PegasosState {
       scale.sum = 0;
     }
     for (std::size_t j = c; j < v_.size(); j += stride_) v_[j] *= scale.pi;
+    if constexpr (!Space::kLinear) passes_.follow_factor(c, scale.pi);
     scale.square *= scale.pi * scale.pi;
     scale.s /= scale.pi;
     scale.pi = 1;

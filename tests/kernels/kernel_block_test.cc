@@ -62,7 +62,7 @@ std::vector<double> gram(const CsrView<Value>& m, const KernelFunction& kernel, 
         count, [&](std::size_t b) { return row_of(m, i + b); },
         [&](std::size_t b) { return squares[i + b]; });
     block.evaluate(
-        0, m.rows, [&](std::size_t k) { return row_of(m, k); }, squares.data(),
+        0, m.rows, [&](std::size_t k) { return row_of(m, k); }, squares.data(), 0.0,
         out.data() + i * m.rows, m.rows);
   }
   return out;
