@@ -332,7 +332,8 @@ constexpr auto kRows = std::to_array<Row>({
        if (o.pegasos.kernel.degree < 1 || o.pegasos.kernel.degree > kMaxDegree) bad_value(i, t);
      }},
     {{"budget", "", "N", "a whole number > 0", "",
-      "with a kernel: keep at most N support rows; what is more, the least first, is dropped",
+      "with a kernel: keep at most N support rows; the least goes, and the one most like it takes "
+      "its part",
       kPegasos},
      set_count<&PegasosOptions::budget>},
     {{"cpu", "", "NAME", "one of auto, scalar, avx2, avx512", "auto",

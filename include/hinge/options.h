@@ -44,7 +44,8 @@ struct PegasosOptions {
                                   // or, when a gap is asked, ever more apart
   bool rescale = true;            // multiply the result by the factor that minimises the primal
   KernelFunction kernel = {};     // rbf, poly or sigmoid instead of <x, z>; docs/kernels.md
-  std::uint64_t budget = 0;       // with a kernel: most support rows; 0 = any number
+  std::uint64_t budget = 0;       // with a kernel: most support rows, for all classes together;
+                                  // 0 = any number
   bool operator==(const PegasosOptions&) const = default;
 };
 

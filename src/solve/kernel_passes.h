@@ -44,6 +44,7 @@ class KernelPasses {
         kernels_(*options.kernels),
         pool_(pool),
         block_(kernel, m.features, kernels_),
+        alone_(kernel, m.features, kernels_),
         squares_(m.rows),
         place_(m.rows, kNowhere),
         bound_rows_(options.bound_rows),
@@ -148,6 +149,30 @@ class KernelPasses {
     place_[last] = place_[i];
     members_.pop_back();
     place_[i] = kNowhere;
+  }
+
+  // K(x_i, x_j) of a member i with the members j, in their order.
+  std::span<const double> with_members(std::uint32_t i) {
+    similar_.resize(members_.size());
+    if (keep_all_) {
+      const double* const values = values_of(i);
+      for (std::size_t k = 0; k < members_.size(); ++k) similar_[k] = values[members_[k]];
+      return similar_;
+    }
+    const auto found = std::ranges::find(block_rows_, i);
+    if (found == block_rows_.end()) {
+      load(alone_, 1, [i](std::size_t) { return i; });
+      evaluate(alone_, members_, squares_at(members_), 0, members_.size(), similar_.data());
+      evaluated_ += static_cast<double>(members_.size());
+      return similar_;
+    }
+    const auto at = static_cast<std::size_t>(found - block_rows_.begin());
+    const double* const values = block_values_.data() + at * block_members_.size();
+    for (std::size_t k = 0; k < block_members_.size(); ++k) {
+      const std::uint32_t place = place_[block_members_[k]];
+      if (place != kNowhere) similar_[place] = values[k];
+    }
+    return similar_;
   }
 
   // w_c += a[c] phi(x_i)
@@ -344,7 +369,7 @@ class KernelPasses {
   std::size_t planes_, stride_;
   const Kernels& kernels_;
   Pool& pool_;
-  KernelBlock block_;
+  KernelBlock block_, alone_;
   std::vector<double> squares_;         // |x_i|^2
   std::vector<std::uint32_t> members_;  // rows with a coefficient in the vector that is followed
   std::vector<std::uint32_t> place_;    // of each row in members_
@@ -361,7 +386,8 @@ class KernelPasses {
   std::vector<std::uint64_t> block_rows_;
   std::vector<std::uint32_t> block_members_;
   std::vector<double> block_values_;
-  double evaluated_ = 0;  // kernel values
+  std::vector<double> similar_;  // what with_members() returns
+  double evaluated_ = 0;         // kernel values
 };
 
 }  // namespace hinge

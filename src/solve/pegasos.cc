@@ -261,7 +261,8 @@ class Pegasos {
     if (!run.state.averaging() || asked_.iterate == Iterate::last) return run.state.point();
     std::vector<double> mean = run.state.sum();
     std::uint64_t count = run.state.averaged();
-    if (suffix() && !run.points_before.empty() && run.points.both(run.steps, 1)) {
+    if (suffix() && asked_.budget == 0 && !run.points_before.empty() &&
+        run.points.both(run.steps, 1)) {
       for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += run.points_before[j];
       count += run.averaged_before;
     }

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/buffer.h"
@@ -348,30 +349,64 @@ class PegasosState {
     if constexpr (!Space::kLinear) passes_.follow(i, factors);
   }
 
-  // Drops the rows that contribute least to the hyperplanes until no more have a coefficient than
-  // the budget allows. They leave the means over past points too.
+  // Keeps no more rows with a coefficient than the budget allows. The row that contributes least
+  // goes, and the row most like it stands in for it: a phi(x_j) becomes a K(x_j, x_k)/K(x_k, x_k)
+  // phi(x_k), with the x_k that comes nearest. That is done to v and u alike, so that a mean over
+  // past points is one of points so changed.
   void keep_budget() {
     if constexpr (!Space::kLinear) {
       while (budget_ > 0 && passes_.members().size() > budget_) {
-        std::uint32_t least = 0;
-        double smallest = std::numeric_limits<double>::infinity();
-        for (const std::uint32_t j : passes_.members()) {
-          double share = 0;
-          for (std::size_t c = 0; c < planes_; ++c) {
-            share += v_[j * stride_ + c] * v_[j * stride_ + c];
-          }
-          share *= length(j);
-          if (share > smallest || (share == smallest && j > least)) continue;
-          smallest = share;
-          least = j;
+        const std::uint32_t least = least_member();
+        const std::span<const double> similar = passes_.with_members(least);
+        std::uint32_t nearest = least;
+        double factor = 0, most = 0;
+        for (std::size_t k = 0; k < similar.size(); ++k) {
+          const std::uint32_t j = passes_.members()[k];
+          const double share = similar[k] * similar[k] / length(j);
+          if (j == least || !(length(j) > 0) || !(share > most)) continue;
+          most = share;
+          nearest = j;
+          factor = similar[k] / length(j);
         }
+        more_.assign(stride_, 0.0);
+        for (std::size_t c = 0; c < stride_; ++c) more_[c] = factor * v_[least * stride_ + c];
         passes_.remove(least, v_.data() + least * stride_);
-        for (std::size_t at = least * stride_; at < (least + 1) * stride_; ++at) {
-          v_[at] = 0;
-          if (averaging_) u_[at] = 0;
+        if (nearest != least) passes_.follow(nearest, more_.data());
+        for (std::size_t c = 0; c < stride_; ++c) {
+          move(v_, least * stride_ + c, nearest * stride_ + c, factor);
+          if (averaging_) move(u_, least * stride_ + c, nearest * stride_ + c, factor);
         }
       }
     }
+  }
+
+  static void move(Buffer<double>& w, std::size_t from, std::size_t to, double factor) {
+    const double value = std::exchange(w[from], 0.0);
+    if (to != from) w[to] += factor * value;
+  }
+
+  // The row with the smallest part in the point and in the mean, over all hyperplanes: the sum of
+  // the squares of its coefficients, times K(x, x). Rather the new row than one as small.
+  std::uint32_t least_member() {
+    std::uint32_t least = 0;
+    double smallest = std::numeric_limits<double>::infinity();
+    for (const std::uint32_t j : passes_.members()) {  // the new one is the last
+      double part = 0;
+      for (std::size_t c = 0; c < planes_; ++c) {
+        const Scale& scale = scales_[c];
+        const double v = v_[j * stride_ + c];
+        part += std::pow(scale.s * v, 2);
+        if (averaged_ > 0) {
+          const double sum = scale.sum * v - u_[j * stride_ + c];
+          part += std::pow(sum / static_cast<double>(averaged_), 2);
+        }
+      }
+      part *= length(j);
+      if (part > smallest) continue;
+      smallest = part;
+      least = j;
+    }
+    return least;
   }
 
   // |v + a x|^2 = |v|^2 + 2 a <v, x> + a^2 |x|^2, with the scores <v, x> from before x was added.

@@ -37,7 +37,7 @@ struct SolverOptions {
   PegasosOptions pegasos = {};
   std::span<const Start> start = {};                  // one a problem, or none: w = 0
   std::uint64_t gram_bytes = std::uint64_t{1} << 30;  // kernel values of all rows are kept in this
-  std::uint64_t bound_rows = 20'000;  // where they are not: rows a bound may always rest on
+  std::uint64_t bound_rows = 5000;  // where they are not: rows a bound may always rest on
 };
 
 // Dual coordinate descent. Each step moves one dual variable to its optimum:

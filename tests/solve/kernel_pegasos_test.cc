@@ -249,33 +249,43 @@ TEST(KernelPegasos, CertificateIsTheFormula) {
   }
 }
 
-// The rule of the budget: after a step the row with the smallest coefficient^2 K(x, x) goes.
-TEST(KernelPegasos, BudgetDropsTheLeast) {
+// The rule of the budget: after a step the row with the smallest coefficient^2 K(x, x) goes, the
+// new one rather than another, and the row most like it gets its share.
+TEST(KernelPegasos, BudgetMergesTheLeastIntoTheNearest) {
   const Scaled s(
       random_dataset({.rows = 50, .features = 10, .nonzeros = 5, .noise = 0.3, .seed = 12}), 0.01);
   constexpr std::uint64_t kBudget = 12, kSteps = 170;
   const Vector gram = gram_of(s, kCubic);
+  const auto k = [&](std::uint64_t i, std::uint64_t j) { return gram[i * s.rows() + j]; };
   Vector v(s.rows());
+  std::vector<std::uint64_t> members;
+  int others = 0;  // times an old row was the one to go
   for (std::uint64_t t = 1; t <= kSteps; ++t) {
     const std::uint64_t i = (t - 1) % s.rows();
     const double scale = t == 1 ? 0.0 : 1 / (s.lambda() * static_cast<double>(t - 1));
     double score = 0;
-    for (std::uint64_t j = 0; j < s.rows(); ++j) score += v[j] * gram[i * s.rows() + j];
+    for (std::uint64_t j = 0; j < s.rows(); ++j) score += v[j] * k(i, j);
     if (!(s.y(i) * scale * score < 1)) continue;
     v[i] += s.y(i);
-    if (std::ranges::count_if(v, [](double x) { return x != 0; }) <= static_cast<int>(kBudget)) {
-      continue;
+    if (std::ranges::find(members, i) == members.end()) members.push_back(i);
+    if (members.size() <= kBudget) continue;
+    std::size_t least = 0;
+    for (std::size_t p = 1; p < members.size(); ++p) {
+      const auto part = [&](std::size_t q) {
+        return std::pow(v[members[q]], 2) * k(members[q], members[q]);
+      };
+      if (part(p) <= part(least)) least = p;
     }
-    std::uint64_t least = 0;
-    double smallest = std::numeric_limits<double>::infinity();
-    for (std::uint64_t j = 0; j < s.rows(); ++j) {
-      const double share = v[j] * v[j] * gram[j * s.rows() + j];
-      if (v[j] == 0 || share >= smallest) continue;
-      smallest = share;
-      least = j;
-    }
-    v[least] = 0;
+    const std::uint64_t gone = members[least];
+    others += gone != i ? 1 : 0;
+    members[least] = members.back();
+    members.pop_back();
+    const std::uint64_t nearest = *std::ranges::max_element(
+        members, {}, [&](std::uint64_t j) { return k(gone, j) * k(gone, j) / k(j, j); });
+    v[nearest] += v[gone] * k(gone, nearest) / k(nearest, nearest);
+    v[gone] = 0;
   }
+  EXPECT_GT(others, 5);
   for (double& x : v) x /= s.lambda() * kSteps;
   for (const std::uint64_t memory : {std::uint64_t{0}, kKeepAll}) {
     const SolverOptions options = {.pegasos = {.sampling = Sampling::order,
