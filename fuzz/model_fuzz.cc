@@ -73,7 +73,8 @@ bool same_origin(const Origin& a, const Origin& b) {
 
 void require_same(const Model& a, const Model& b) {
   require(a.labels == b.labels && a.features == b.features && a.index_base == b.index_base &&
-              a.reject == b.reject && a.columns == b.columns,
+              a.reject == b.reject && a.columns == b.columns && a.kernel == b.kernel &&
+              a.support.rows() == b.support.rows() && a.support.nonzeros() == b.support.nonzeros(),
           "another model when saved and loaded again");
   require(a.weights == b.weights, "other weights when saved and loaded again");
   require(same_origin(a.origin, b.origin), "another origin when saved and loaded again");

@@ -47,9 +47,10 @@ class Passes {
 
   // |w_c|^2 of each hyperplane; the second form where the scores of all rows are known.
   void squares(const double* w, double* out) const {
-    std::fill_n(out, stride_, 0.0);
-    for (std::size_t j = 0; j < size(); j += stride_) {
-      for (std::size_t c = 0; c < stride_; ++c) out[c] += w[j + c] * w[j + c];
+    for (std::size_t c = 0; c < stride_; ++c) {
+      double sum = 0;
+      for (std::size_t j = c; j < size(); j += stride_) sum += w[j] * w[j];
+      out[c] = sum;
     }
   }
   void squares(const double* w, const double*, double* out) const { squares(w, out); }

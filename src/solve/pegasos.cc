@@ -401,6 +401,8 @@ class Pegasos {
 
   // Leaves no more rows with a dual variable than the bound has time for, evenly spaced.
   void thin(std::vector<double>& rows) const {
+    const std::uint64_t most = passes_.most_in_bound();
+    if (most >= m_.rows) return;
     const std::size_t stride = passes_.stride();
     const auto used = [&](std::uint64_t i) {
       const double* const row = rows.data() + i * stride;
@@ -408,7 +410,6 @@ class Pegasos {
     };
     std::uint64_t count = 0;
     for (std::uint64_t i = 0; i < m_.rows; ++i) count += used(i) ? 1U : 0U;
-    const std::uint64_t most = passes_.most_in_bound();
     if (count <= most) return;
     std::uint64_t credit = 0;
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
