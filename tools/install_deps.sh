@@ -13,8 +13,8 @@ for group in "$@"; do
                    libfmt-dev liblzma-dev libxxhash-dev libzstd-dev nlohmann-json3-dev
                    zlib1g-dev" ;;
     # A fixed clang-format, so that formatting means the same everywhere.
-    test) wanted="$wanted clang-format-14 libgtest-dev liblinear-tools pkg-config python3 python3-pip
-                  xz-utils zstd"
+    test) wanted="$wanted clang-format-14 libgtest-dev liblinear-tools libsvm-tools pkg-config
+                  python3 python3-pip xz-utils zstd"
           modules="numpy safetensors xxhash" ;;
     clang) wanted="$wanted clang" ;;
     fuzz) wanted="$wanted clang libclang-rt-dev" ;;

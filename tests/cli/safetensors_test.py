@@ -23,6 +23,7 @@ FILES = [  # name, data, command that writes x, the format it names
     ("model", TEXT, "train d.svm x --bias 1", "hinge.model"),
     ("model of three classes", to_text(THREE), "train d.svm x", "hinge.model"),
     ("model of few columns", "1 5:1\n-1 900:1\n", "train d.svm x", "hinge.model"),
+    ("model with a kernel", TEXT, "train d.svm x --kernel rbf --budget 50", "hinge.model"),
     ("model without proof", TEXT, "train d.svm x --no-witness", "hinge.model"),
 ]
 
