@@ -27,12 +27,12 @@ constexpr double kDefaultGap = 1e-3;
 constexpr std::uint64_t kMaxWitnessBytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t kSweepClasses = 32;   // most classes of a sweep of Pegasos over the rows
 constexpr std::uint64_t kKernelVectors = 32;  // as long as there are columns, in the way of kernels
-constexpr std::uint64_t kGramBytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a thousand times larger
 
-// Memory for the kernel values of all pairs of rows, if they fit.
-std::uint64_t gram_bytes(const TrainOptions& options) {
-  return options.memory == 0 ? kGramBytes : std::min(kGramBytes, options.memory / 2);
+// Memory for kernel values that are kept; how much there is changes the time only.
+std::uint64_t kernel_memory(const TrainOptions& options) {
+  constexpr std::uint64_t kMost = std::uint64_t{4} << 30;
+  return options.memory == 0 ? std::min(kMost, physical_memory() / 4) : options.memory / 2;
 }
 
 void check_data(const Dataset& data, const TrainOptions& options, bool start,
@@ -61,7 +61,7 @@ void check_data(const Dataset& data, const TrainOptions& options, bool start,
     sweep.planes = std::min(planes, kSweepClasses * (kernel ? 1 : threads));
     sweep.batch = options.pegasos.batch == 0 ? data.rows() : options.pegasos.batch;
     sweep.start = start;
-    if (kernel) sweep.gram_bytes = gram_bytes(options);
+    if (kernel) sweep.kernel_memory = kernel_memory(options);
   }
   const TrainingMemory need = training_memory(data, planes, sweep);
   if (need.weights > 0.9 * static_cast<double>(physical_memory())) {
@@ -372,7 +372,7 @@ class Trainer {
                              .kernels = &choose_kernels(options_.instruction_set),
                              .pegasos = options_.pegasos,
                              .start = starts,
-                             .gram_bytes = gram_bytes(options_)};
+                             .kernel_memory = kernel_memory(options_)};
     options.pegasos.kernel = model.kernel;
     const Stopwatch solve_clock;
     std::vector<Solution> solutions;

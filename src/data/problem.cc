@@ -81,9 +81,10 @@ TrainingMemory training_memory(const Dataset& data, std::uint64_t planes, const 
     const double start = sweep.start ? 8 * together : 0;
     memory.work += rows * (24 + 34 * together + start) +
                    static_cast<double>(sweep.batch) * (24 + 24 * together);
-    if (sweep.gram_bytes > 0) {  // points are coefficients of rows, and rows are kept in the model
+    if (sweep.kernel_memory >
+        0) {  // points are coefficients of rows, and rows are kept in the model
       memory.work += rows * 64 * together + 2 * memory.rows +
-                     std::min(8 * rows * rows, static_cast<double>(sweep.gram_bytes));
+                     std::min(8 * rows * rows, static_cast<double>(sweep.kernel_memory));
     } else {
       memory.weights += columns * (64 * together + start);
     }

@@ -4,18 +4,21 @@
 // hyperplanes interleaved as ever. Scores are sums of kernel values, a row is added to w by adding
 // to its coefficient. A bias S is a constant feature here too: K(x, z) + S^2.
 //
-// One vector is followed: the w of the steps, which begins at 0 and changes by follow().
+// One vector is followed: the w of the steps, which begins at 0 and changes by follow(). There are
+// two ways, and both give the same results for any number of threads:
 //
-// Where all kernel values of the data fit into the memory allowed, those of a row are computed when
-// it first gets a coefficient, and kept; with them the scores of w on all rows are kept up to date,
-// so that looking at a row costs nothing, and only changing w does. Otherwise kernel values are
-// computed when they are needed, for a block of the rows that come next with the rows that have a
-// coefficient. Both give the same results for any number of threads.
+//   scores   The scores of w on all rows are kept up to date. Looking at a row costs nothing;
+//            changing the coefficient of a row takes its kernel values with all rows, which are
+//            kept once computed as long as there is memory. How much there is changes no result.
+//   blocks   A score is computed when it is asked for, from kernel values of a block of the rows
+//            that come next with the rows that have a coefficient: better where a budget keeps
+//            these few.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <span>
@@ -48,9 +51,12 @@ class KernelPasses {
         squares_(m.rows),
         place_(m.rows, kNowhere),
         bound_rows_(options.bound_rows),
-        keep_all_(m.rows <= options.gram_bytes / sizeof(double) / m.rows) {
+        room_(options.kernel_memory / sizeof(double) / m.rows * m.rows),
+        keeps_scores_(options.kernel_way == KernelWay::scores ||
+                      (options.kernel_way == KernelWay::by_budget &&
+                       (options.pegasos.budget == 0 || options.pegasos.budget > m.rows / 4))) {
     for (std::uint64_t i = 0; i < m.rows; ++i) squares_[i] = square_of(row_of(m, i));
-    if (keep_all_) kept_at_.resize(m.rows, kNotKept);
+    if (keeps_scores_) kept_at_.resize(m.rows, kNotKept);
   }
 
   const CsrView<Value>& rows() const { return m_; }
@@ -95,7 +101,7 @@ class KernelPasses {
   // How many rows may have a dual variable that is not 0, so that proving the bound, which takes
   // the kernel values of all pairs of them, costs no more than finding it did.
   std::uint64_t most_in_bound() const {
-    if (keep_all_) return m_.rows;
+    if (keeps_scores_) return m_.rows;
     return std::max(bound_rows_, static_cast<std::uint64_t>(std::sqrt(evaluated_)));
   }
 
@@ -104,15 +110,20 @@ class KernelPasses {
     for (const std::uint32_t j : members_) place_[j] = kNowhere;
     members_.clear();
     block_rows_.clear();
-    if (keep_all_) scores_.assign(planes_ * m_.rows, 0.0);
+    if (keeps_scores_) scores_.assign(planes_ * m_.rows, 0.0);
   }
 
-  // The rows of the next calls of score(), in their order.
-  void expect(std::span<const std::uint64_t> rows) { expected_ = rows; }
+  // The rows of the next calls of score(), in their order, and which of them will be followed, as
+  // far as can be told now.
+  template <class Likely>
+  void expect(std::span<const std::uint64_t> rows, const Likely& likely) {
+    expected_ = rows;
+    likely_ = likely;
+  }
 
   // out[c] = <w_c, phi(x_i)>, c < stride, of the vector that is followed: w.
   void score(std::uint64_t i, const double* w, double* out) {
-    if (keep_all_) {
+    if (keeps_scores_) {
       for (std::size_t c = 0; c < planes_; ++c) out[c] = scores_[c * m_.rows + i];
       return;
     }
@@ -129,21 +140,20 @@ class KernelPasses {
   // it; w_c *= factor; and a row taken out, whose coefficients are a[c].
   std::span<const std::uint32_t> members() const { return members_; }
   void follow(std::uint64_t i, const double* a) {
-    if (keep_all_) {
-      if (!kept(i)) complete(upcoming(i, [&](auto j) { return kept(j); }));
-      add_to_scores(i, a, 1);
-    }
+    if (keeps_scores_) add_to_scores(i, a, 1);
     if (place_[i] != kNowhere) return;
-    if (std::ranges::find(block_rows_, i) == block_rows_.end()) block_rows_.clear();  // incomplete
+    if (!keeps_scores_ && std::ranges::find(block_rows_, i) == block_rows_.end()) {
+      block_rows_.clear();  // its values are no longer all that are needed
+    }
     place_[i] = static_cast<std::uint32_t>(members_.size());
     members_.push_back(static_cast<std::uint32_t>(i));
   }
   void follow_factor(std::size_t c, double factor) {
-    if (!keep_all_) return;
+    if (!keeps_scores_) return;
     for (std::uint64_t i = 0; i < m_.rows; ++i) scores_[c * m_.rows + i] *= factor;
   }
   void remove(std::uint32_t i, const double* a) {
-    if (keep_all_) add_to_scores(i, a, -1);
+    if (keeps_scores_) add_to_scores(i, a, -1);
     const std::uint32_t last = members_.back();
     members_[place_[i]] = last;
     place_[last] = place_[i];
@@ -154,7 +164,7 @@ class KernelPasses {
   // K(x_i, x_j) of a member i with the members j, in their order.
   std::span<const double> with_members(std::uint32_t i) {
     similar_.resize(members_.size());
-    if (keep_all_) {
+    if (keeps_scores_) {
       const double* const values = values_of(i);
       for (std::size_t k = 0; k < members_.size(); ++k) similar_[k] = values[members_[k]];
       return similar_;
@@ -184,7 +194,7 @@ class KernelPasses {
   template <class RowOf>
   void scores(std::uint64_t count, const RowOf& row, const double* w, double* out) {
     const std::vector<std::uint32_t> used = rows_used(w);
-    if (keep_all_) {
+    if (keeps_scores_) {
       const std::vector<double> all = scores_of_all(used, w);
       for (std::uint64_t k = 0; k < count; ++k) {
         for (std::size_t c = 0; c < planes_; ++c) {
@@ -242,7 +252,27 @@ class KernelPasses {
   }
 
   bool kept(std::uint64_t i) const { return kept_at_[i] != kNotKept; }
-  const double* values_of(std::uint64_t i) const { return values_.data() + kept_at_[i]; }
+  bool room_for(std::size_t rows) const { return values_.size() + rows * m_.rows <= room_; }
+
+  // Kernel values of row i with all rows: kept ones, those in hand, or computed now, together with
+  // those of rows that will probably be asked for next.
+  const double* values_of(std::uint64_t i) {
+    if (kept(i)) return values_.data() + kept_at_[i];
+    auto found = std::ranges::find(block_rows_, i);
+    if (found == block_rows_.end()) {
+      const std::vector<std::uint64_t> rows =
+          upcoming(i, [&](std::uint64_t j) { return kept(j) || !likely_(j); });
+      if (room_for(rows.size())) {
+        keep(rows);
+        return values_.data() + kept_at_[i];
+      }
+      block_rows_ = rows;
+      block_values_.resize(rows.size() * m_.rows);
+      evaluate_with_all(rows, block_values_.data());
+      found = block_rows_.begin();
+    }
+    return block_values_.data() + static_cast<std::size_t>(found - block_rows_.begin()) * m_.rows;
+  }
 
   // scores_ of the vector that is followed gains sign * a[c] phi(x_i).
   void add_to_scores(std::uint64_t i, const double* a, double sign) {
@@ -252,25 +282,42 @@ class KernelPasses {
     }
   }
 
-  // <w_c, phi(x_i)> of all rows at c * rows + i, where kernel values are kept; `used` are the rows
-  // that have a coefficient in w.
+  // <w_c, phi(x_i)> of all rows at c * rows + i; `used` are the rows that have a coefficient in w.
   std::vector<double> scores_of_all(std::span<const std::uint32_t> used, const double* w) {
-    std::vector<std::uint64_t> missing;
-    for (const std::uint32_t j : used) {
-      if (!kept(j)) missing.push_back(j);
-    }
-    complete(missing);
     std::vector<double> all(planes_ * m_.rows);
-    in_pieces(m_.rows, kPiece, [&](std::uint64_t begin, std::uint64_t end) {
-      for (const std::uint32_t j : used) {
-        for (std::size_t c = 0; c < planes_; ++c) {
-          const double a = w[j * stride_ + c];
-          if (a == 0) continue;
-          kernels_.add_dense(a, values_of(j) + begin, all.data() + c * m_.rows + begin,
-                             end - begin);
-        }
+    std::vector<double> values;
+    while (!used.empty()) {
+      // As many rows as do not need more than one block to be computed, in their order.
+      std::vector<std::uint64_t> missing;
+      std::size_t count = 0;
+      for (; count < used.size(); ++count) {
+        if (kept(used[count])) continue;
+        if (missing.size() == block_.capacity()) break;
+        missing.push_back(used[count]);
       }
-    });
+      if (room_for(missing.size())) {
+        keep(missing);
+        missing.clear();
+      }
+      values.resize(missing.size() * m_.rows);
+      if (!missing.empty()) evaluate_with_all(missing, values.data());
+      std::vector<const double*> at;
+      const double* next = values.data();
+      for (const std::uint32_t j : used.first(count)) {
+        at.push_back(kept(j) ? values_.data() + kept_at_[j] : next);
+        if (!kept(j)) next += m_.rows;
+      }
+      in_pieces(m_.rows, kPiece, [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::size_t k = 0; k < count; ++k) {
+          for (std::size_t c = 0; c < planes_; ++c) {
+            const double a = w[used[k] * stride_ + c];
+            if (a == 0) continue;
+            kernels_.add_dense(a, at[k] + begin, all.data() + c * m_.rows + begin, end - begin);
+          }
+        }
+      });
+      used = used.subspan(count);
+    }
     return all;
   }
 
@@ -334,20 +381,22 @@ class KernelPasses {
     return rows;
   }
 
-  // Computes all kernel values of these rows, and keeps them.
-  void complete(std::span<const std::uint64_t> rows) {
+  // Kernel values of these rows, as many as a block holds at most, with all rows.
+  void evaluate_with_all(std::span<const std::uint64_t> rows, double* out) {
     if (all_rows_.empty()) {
       all_rows_.resize(m_.rows);
       std::iota(all_rows_.begin(), all_rows_.end(), 0U);
     }
-    for (std::size_t k = 0; k < rows.size(); k += block_.capacity()) {
-      const std::size_t size = std::min(block_.capacity(), rows.size() - k);
-      const std::size_t first = values_.size();
-      values_.resize(first + size * m_.rows);
-      load(block_, size, [&](std::size_t b) { return rows[k + b]; });
-      evaluate_shared(all_rows_, squares_, values_.data() + first);
-      for (std::size_t b = 0; b < size; ++b) kept_at_[rows[k + b]] = first + b * m_.rows;
-    }
+    load(block_, rows.size(), [&](std::size_t b) { return rows[b]; });
+    evaluate_shared(all_rows_, squares_, out);
+  }
+
+  void keep(std::span<const std::uint64_t> rows) {
+    if (rows.empty()) return;
+    const std::size_t first = values_.size();
+    values_.resize(first + rows.size() * m_.rows);
+    evaluate_with_all(rows, values_.data() + first);
+    for (std::size_t b = 0; b < rows.size(); ++b) kept_at_[rows[b]] = first + b * m_.rows;
   }
 
   // Kernel values of row i and of the rows expected after it, with all rows that have a coefficient
@@ -374,15 +423,17 @@ class KernelPasses {
   std::vector<std::uint32_t> members_;  // rows with a coefficient in the vector that is followed
   std::vector<std::uint32_t> place_;    // of each row in members_
   std::span<const std::uint64_t> expected_;
+  std::function<bool(std::uint64_t)> likely_;
   std::uint64_t bound_rows_;
-  bool keep_all_;
-  // What is kept: kernel values of some rows with all rows, and where those of a row begin; and
-  // <w_c, phi(x_i)> of the vector that is followed, at c * rows + i.
+  std::size_t room_;   // numbers of kernel values that may be kept
+  bool keeps_scores_;  // the way that is gone
+  // Scores: kernel values of some rows with all rows that are kept, and where those of a row begin;
+  // and <w_c, phi(x_i)> of the vector that is followed, at c * rows + i.
   Buffer<double> values_;
   std::vector<std::size_t> kept_at_;
   std::vector<double> scores_;
   std::vector<std::uint32_t> all_rows_;  // 0 .. rows - 1
-  // What the block in hand holds: kernel values of block_rows_ with block_members_.
+  // The kernel values in hand: of block_rows_, with all rows (scores) or block_members_ (blocks).
   std::vector<std::uint64_t> block_rows_;
   std::vector<std::uint32_t> block_members_;
   std::vector<double> block_values_;

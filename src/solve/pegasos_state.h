@@ -95,7 +95,7 @@ class PegasosState {
         return;
       }
     } else {
-      passes_.expect(rows);
+      passes_.expect(rows, [this](std::uint64_t i) { return inside(i); });
     }
     if (batch_ == 1) {
       visit(rows, ahead);
@@ -345,6 +345,16 @@ class PegasosState {
     keep_budget();
   }
 
+  // Whether a step on row i would find it inside the margin of some hyperplane now.
+  bool inside(std::uint64_t i) {
+    likely_.resize(stride_);
+    passes_.score(i, v_.data(), likely_.data());
+    for (std::size_t c = 0; c < planes_; ++c) {
+      if (sign(i, c) * (scales_[c].s * likely_[c]) < 1) return true;
+    }
+    return false;
+  }
+
   void follow(std::uint64_t i, const double* factors) {
     if constexpr (!Space::kLinear) passes_.follow(i, factors);
   }
@@ -502,7 +512,7 @@ class PegasosState {
   std::vector<std::uint32_t> counts_;
   std::vector<double> squares_;      // |x_i|^2 of the rows it was asked for, else -1
   std::vector<std::uint64_t> hits_;  // of the present step
-  std::vector<double> scores_, factors_, more_;
+  std::vector<double> scores_, factors_, more_, likely_;
 };
 
 }  // namespace hinge

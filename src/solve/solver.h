@@ -31,13 +31,17 @@ struct Start {
   std::vector<double> alpha;  // a dual point inside the box, or empty
 };
 
+// How scores come about with a kernel (kernel_passes.h).
+enum class KernelWay : std::uint8_t { by_budget, scores, blocks };
+
 struct SolverOptions {
   std::uint64_t seed = 1;
   const Kernels* kernels = &best_kernels();
   PegasosOptions pegasos = {};
-  std::span<const Start> start = {};                  // one a problem, or none: w = 0
-  std::uint64_t gram_bytes = std::uint64_t{1} << 30;  // kernel values of all rows are kept in this
-  std::uint64_t bound_rows = 5000;  // where they are not: rows a bound may always rest on
+  std::span<const Start> start = {};  // one a problem, or none: w = 0
+  KernelWay kernel_way = KernelWay::by_budget;
+  std::uint64_t kernel_memory = std::uint64_t{1} << 30;  // for kernel values that are kept
+  std::uint64_t bound_rows = 5000;  // with KernelWay::blocks: rows a bound may always rest on
 };
 
 // Dual coordinate descent. Each step moves one dual variable to its optimum:

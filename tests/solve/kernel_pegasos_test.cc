@@ -26,7 +26,15 @@ const KernelFunction kAsLinear = {.kind = KernelKind::poly, .gamma = 1, .degree 
 const KernelFunction kRbf = {.kind = KernelKind::rbf, .gamma = 0.4};
 const KernelFunction kCubic = {.kind = KernelKind::poly, .gamma = 0.5, .degree = 3, .coef0 = 1};
 const KernelFunction kSigmoid = {.kind = KernelKind::sigmoid, .gamma = 0.3, .coef0 = 0.1};
-constexpr std::uint64_t kKeepAll = std::uint64_t{1} << 30;
+
+// The ways kernel values are gone about (kernel_passes.h).
+struct Way {
+  KernelWay way;
+  std::uint64_t memory;
+};
+const Way kKept = {KernelWay::scores, std::uint64_t{1} << 30};
+const Way kWays[] = {
+    {KernelWay::blocks, 0}, {KernelWay::scores, 0}, {KernelWay::scores, 40000}, kKept};
 
 // K(x_i, x_j) and the constant feature, in plain code.
 Vector gram_of(const Scaled& s, const KernelFunction& kernel) {
@@ -91,8 +99,9 @@ TEST(KernelPegasos, LinearFormulaIsLinearPegasos) {
                                                    .rescale = rescale}};
               const Solution linear = solve(s, options, gap)[0];
               options.pegasos.kernel = kAsLinear;
-              for (const std::uint64_t memory : {std::uint64_t{0}, kKeepAll}) {
-                options.gram_bytes = memory;
+              for (const Way& way : kWays) {
+                options.kernel_way = way.way;
+                options.kernel_memory = way.memory;
                 const Solution found = solve(s, options, gap)[0];
                 ASSERT_EQ(found.w.size(), s.rows());
                 ASSERT_LE(distance(point_of(s, found.w), linear.w), 1e-9 * norm(linear.w));
@@ -109,7 +118,7 @@ TEST(KernelPegasos, LinearFormulaIsLinearPegasos) {
       }
     }
   }
-  EXPECT_EQ(variants, 720);
+  EXPECT_EQ(variants, 1440);
 }
 
 // w_t = 1/(lambda (t - 1)) sum_i n_i y_i phi(x_i), n_i the times row i was inside the margin.
@@ -132,13 +141,14 @@ TEST(KernelPegasos, CountsOfHitsAreTheWholeState) {
     for (std::uint64_t i = 0; i < s.rows(); ++i) {
       expected[i] = n[i] * s.y(i) / (s.lambda() * kSteps);
     }
-    for (const std::uint64_t memory : {std::uint64_t{0}, kKeepAll}) {
+    for (const Way& way : kWays) {
       const SolverOptions options = {.pegasos = {.sampling = Sampling::order,
                                                  .iterate = Iterate::last,
                                                  .steps = kSteps,
                                                  .rescale = false,
                                                  .kernel = kernel},
-                                     .gram_bytes = memory};
+                                     .kernel_way = way.way,
+                                     .kernel_memory = way.memory};
       EXPECT_LE(distance(solve(s, options)[0].w, expected), 1e-11 * norm(expected));
     }
   }
@@ -158,7 +168,7 @@ TEST(KernelPegasos, EveryVariantProvesItsGap) {
           for (const std::uint64_t steps : {1U, 50U, batch == 1 ? 4000U : 200U}) {
             for (const std::uint64_t budget : {0U, 1U, 20U}) {
               if (budget > 0 && projection) continue;
-              for (const std::uint64_t memory : {std::uint64_t{0}, kKeepAll}) {
+              for (const Way& way : kWays) {
                 const SolverOptions options = {.pegasos = {.batch = batch,
                                                            .projection = projection,
                                                            .sampling = sampling,
@@ -166,7 +176,8 @@ TEST(KernelPegasos, EveryVariantProvesItsGap) {
                                                            .rescale = !projection,
                                                            .kernel = kernel,
                                                            .budget = budget},
-                                               .gram_bytes = memory};
+                                               .kernel_way = way.way,
+                                               .kernel_memory = way.memory};
                 const Solution found = solve(s, options)[0];
                 ASSERT_EQ(found.alpha.size(), s.rows());
                 for (std::uint64_t i = 0; i < s.rows(); ++i) {
@@ -287,14 +298,15 @@ TEST(KernelPegasos, BudgetMergesTheLeastIntoTheNearest) {
   }
   EXPECT_GT(others, 5);
   for (double& x : v) x /= s.lambda() * kSteps;
-  for (const std::uint64_t memory : {std::uint64_t{0}, kKeepAll}) {
+  for (const Way& way : kWays) {
     const SolverOptions options = {.pegasos = {.sampling = Sampling::order,
                                                .iterate = Iterate::last,
                                                .steps = kSteps,
                                                .rescale = false,
                                                .kernel = kCubic,
                                                .budget = kBudget},
-                                   .gram_bytes = memory};
+                                   .kernel_way = way.way,
+                                   .kernel_memory = way.memory};
     EXPECT_LE(distance(solve(s, options)[0].w, v), 1e-11 * norm(v));
   }
 }
@@ -304,7 +316,8 @@ TEST(KernelPegasos, ABoundMayRestOnFewRows) {
   const Scaled s(
       random_dataset({.rows = 400, .features = 10, .nonzeros = 5, .noise = 0.2, .seed = 5}), 0.1);
   Pool pool(1);
-  SolverOptions options = {.pegasos = {.steps = 400, .kernel = kRbf, .budget = 2}, .gram_bytes = 0};
+  SolverOptions options = {.pegasos = {.steps = 400, .kernel = kRbf, .budget = 2},
+                           .kernel_memory = 0};
   const Certificate whole = certificate(s, kRbf, solve(s, options)[0], pool);
   options.bound_rows = 50;
   const Solution found = solve(s, options)[0];
@@ -331,15 +344,36 @@ TEST(KernelPegasos, SameBitsForAnyThreads) {
   const Scaled s(
       random_dataset({.rows = 700, .features = 40, .nonzeros = 20, .noise = 0.2, .seed = 7}),
       0.001);
-  for (const std::uint64_t memory : {std::uint64_t{0}, kKeepAll}) {
+  for (const Way& way : kWays) {
     for (const std::uint64_t batch : {1U, 50U}) {
       const SolverOptions options = {.pegasos = {.batch = batch, .epochs = 3, .kernel = kRbf},
-                                     .gram_bytes = memory};
+                                     .kernel_way = way.way,
+                                     .kernel_memory = way.memory};
       const Solution one = solve(s, options)[0];
       for (const int threads : {2, 5}) {
         const Solution more = solve(s, options, 0, threads)[0];
         EXPECT_EQ(more.w, one.w);
         EXPECT_EQ(more.alpha, one.alpha);
+      }
+    }
+  }
+}
+
+// How much memory there is for kernel values changes no bit.
+TEST(KernelPegasos, SameBitsForAnyMemory) {
+  const Scaled s(
+      random_dataset({.rows = 150, .features = 20, .nonzeros = 10, .noise = 0.2, .seed = 7}), 0.01);
+  for (const std::uint64_t budget : {0U, 60U}) {
+    for (const Sampling sampling : {Sampling::permute, Sampling::replace}) {
+      SolverOptions options = {.pegasos = {.sampling = sampling, .kernel = kRbf, .budget = budget},
+                               .kernel_way = KernelWay::scores,
+                               .kernel_memory = std::uint64_t{1} << 30};
+      const Solution all = solve(s, options)[0];
+      for (const std::uint64_t rows : {0U, 1U, 15U, 16U, 40U, 149U}) {
+        options.kernel_memory = rows * 150 * 8;
+        const Solution some = solve(s, options)[0];
+        EXPECT_EQ(some.w, all.w) << rows;
+        EXPECT_EQ(some.alpha, all.alpha) << rows;
       }
     }
   }
@@ -356,7 +390,7 @@ TEST(KernelPegasos, ClassesDoNotDependOnEachOther) {
     problems.push_back(
         {.data = &data, .y = y[static_cast<std::size_t>(k)], .cost = 0.5, .bias = 1});
   }
-  const auto solve_some = [&](std::span<const Problem> some, std::uint64_t memory) {
+  const auto solve_some = [&](std::span<const Problem> some, const Way& way) {
     const Stopwatch clock;
     const std::function<void(const Progress&)> nobody;
     std::vector<Monitor> monitors;
@@ -365,17 +399,19 @@ TEST(KernelPegasos, ClassesDoNotDependOnEachOther) {
                             clock, k, nobody);
     }
     Pool pool(2);
-    const SolverOptions options = {.pegasos = {.epochs = 7, .kernel = kRbf}, .gram_bytes = memory};
+    const SolverOptions options = {.pegasos = {.epochs = 7, .kernel = kRbf},
+                                   .kernel_way = way.way,
+                                   .kernel_memory = way.memory};
     return solve_pegasos(some, options, monitors, pool);
   };
-  const std::vector<Solution> all = solve_some(problems, kKeepAll);
-  const std::vector<Solution> two = solve_some(std::span(problems).subspan(1, 2), kKeepAll);
+  const std::vector<Solution> all = solve_some(problems, kKept);
+  const std::vector<Solution> two = solve_some(std::span(problems).subspan(1, 2), kKept);
   for (std::size_t k = 0; k < 2; ++k) {
     EXPECT_EQ(two[k].w, all[k + 1].w);
     EXPECT_EQ(two[k].alpha, all[k + 1].alpha);
   }
-  // Alone, or without kept values: sums in another order.
-  const Solution alone = solve_some(std::span(problems).subspan(2, 1), 0)[0];
+  // Alone, or in blocks: sums in another order.
+  const Solution alone = solve_some(std::span(problems).subspan(2, 1), kWays[0])[0];
   EXPECT_LE(distance(alone.w, all[2].w), 1e-9 * norm(all[2].w));
 }
 
