@@ -169,6 +169,9 @@ void parse_chunk(const Chunk& chunk, const RowRules& rules, const ReadOptions& o
         if (batch.errors.size() == max_errors) return;
       }
     }
+    if (batch.keep_lines && batch.labels.size() > batch.row_lines.size()) {
+      batch.row_lines.push_back(batch.lines);
+    }
     p = newline + 1;
   }
 }

@@ -30,6 +30,9 @@ struct Start {
   std::vector<double> alpha;  // a dual point inside the box, or empty
 };
 
+// The kernels asked for. Throws Failure (system.cpu) if this CPU cannot run them.
+const Kernels& choose_kernels(InstructionSet wanted);
+
 struct SolverOptions {
   std::uint64_t seed = 1;
   const Kernels* kernels = &best_kernels();
