@@ -439,7 +439,9 @@ class PromptTest(StreamCase):
 
     def test_memory_stays_flat(self):
         """A million short rows; the peak at a tenth of them and at the end."""
-        rows = 100_000 if SLOW else 1_000_000
+        if SLOW:
+            self.skipTest("HINGE_SLOW: sanitizers do not give freed memory back at once")
+        rows = 1_000_000
         block = "".join(f"{1 if k % 3 else -1} {k % 50 + 1}:1 {k % 70 + 60}:0.5\n" for k in range(10_000)).encode()
         process = self.start("stream", "--lambda", "1e-4", "-q", stdin=subprocess.PIPE)
 
