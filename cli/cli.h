@@ -97,7 +97,7 @@ struct DataArguments {
 
   void add_to(CLI::App& command, bool precision);
   void add_reading_to(CLI::App& command);  // those of add_to() that say nothing of numbers
-  CLI::Option* add_index_base_to(CLI::App& command);
+  void add_index_base_to(CLI::App& command);
   void add_precision_to(CLI::App& command);
   // Every file that is read, for check_outputs().
   std::vector<std::string> inputs() const;

@@ -41,7 +41,7 @@ struct StreamCommand {
   Result<Stream> begin();
   int learn();
   std::optional<Error> learn_block(const RowBlock& block);
-  std::optional<Error> write_predictions(std::size_t from);
+  std::optional<Error> write_predictions();
   std::optional<Error> mark();
   Result<void> show_figures();
   std::optional<Error> save();
@@ -236,7 +236,7 @@ std::optional<Error> StreamCommand::learn_block(const RowBlock& block) {
     i += predictions_.size();
     if (!predictions_.empty()) {
       stream_->set_lines(lines_before_ + block.lines[i - 1]);
-      if (std::optional<Error> error = write_predictions(0)) return error;
+      if (std::optional<Error> error = write_predictions()) return error;
       if (std::optional<Error> error = mark()) return error;
     }
     if (learned.ok()) continue;
@@ -251,22 +251,22 @@ std::optional<Error> StreamCommand::learn_block(const RowBlock& block) {
   return {};
 }
 
-std::optional<Error> StreamCommand::write_predictions(std::size_t from) {
+std::optional<Error> StreamCommand::write_predictions() {
   if (!predictions_file_) return {};
   std::string text;
   const auto append = [&](auto number) {
     char digits[32];
     text.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
   };
-  for (std::size_t i = from; i < predictions_.size(); ++i) {
-    if (predictions_[i].none) {
+  for (const StreamPrediction& prediction : predictions_) {
+    if (prediction.none) {
       text += "none";
     } else {
-      append(predictions_[i].label);
+      append(prediction.label);
     }
     if (scores) {
       text += ' ';
-      append(predictions_[i].score);
+      append(prediction.score);
     }
     text += '\n';
   }

@@ -229,8 +229,8 @@ void DataArguments::add_reading_to(CLI::App& command) {
   add_size(command, "max-line-bytes", read.max_line_bytes, "refuse longer lines (default 1G)");
 }
 
-CLI::Option* DataArguments::add_index_base_to(CLI::App& command) {
-  return command
+void DataArguments::add_index_base_to(CLI::App& command) {
+  command
       .add_option_function<std::string>(
           "--index-base",
           [this](const std::string& text) {
