@@ -92,7 +92,7 @@ fuzz:
 
 # Lines and branches that the tests reach, of the files that read or write foreign bytes. Branches
 # that only an exception takes, or that no code can take, do not count.
-COVERED := src/(base/(file_bytes|output_file|tensor_file|json)|data/(cache|data_file|decoder|libsvm_text|save|source|text_row|text_row_careful|weights)|model/(liblinear_file|model_file))\.cc
+COVERED := src/(base/(file_bytes|output_file|tensor_file|json)|data/(cache|data_file|decoder|libsvm_text|row_reader|save|source|text_chunks|text_row|text_row_careful|weights)|model/(liblinear_file|model_file|stream_model))\.cc
 gcovr = gcovr -r . --object-directory build/coverage --filter '$(COVERED)' --exclude-unreachable-branches --exclude-throw-branches
 
 .PHONY: coverage

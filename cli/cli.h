@@ -16,6 +16,7 @@ using Action = std::function<int()>;
 
 // One per command, each in its cmd_*.cc: adds the subcommand and sets `action` when it is chosen.
 void add_train(CLI::App& app, Action& action);
+void add_stream(CLI::App& app, Action& action);
 void add_predict(CLI::App& app, Action& action);
 void add_evaluate(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
@@ -57,6 +58,11 @@ CLI::Option* add_size(CLI::App& command, const std::string& name, std::uint64_t&
                       const std::string& help);
 CLI::Option* add_threads(CLI::App& command, int& threads);
 
+// Options of the one table (hinge/options.h), so that the command line cannot differ from the
+// library: all of them, or those named.
+void add_table_options(CLI::App& command, TrainOptions& options,
+                       const std::vector<std::string>& names = {});
+
 // Before any work: every output can be created, and is neither an input nor another output. Empty
 // names do not count; inputs may be patterns.
 Result<void> check_outputs(const std::vector<std::string>& outputs,
@@ -91,6 +97,8 @@ struct DataArguments {
 
   void add_to(CLI::App& command, bool precision);
   void add_reading_to(CLI::App& command);  // those of add_to() that say nothing of numbers
+  void add_index_base_to(CLI::App& command);
+  void add_precision_to(CLI::App& command);
   // Every file that is read, for check_outputs().
   std::vector<std::string> inputs() const;
   bool precision_given = false;

@@ -58,19 +58,31 @@ int Info::model() {
                            {"nonzeros", o.nonzeros},
                            {"precision", o.precision == Precision::f32 ? "f32" : "f64"},
                            {"fingerprint", o.fingerprint}};
-  return show({{"kind", "model"},
-               {"classes", labels},
-               {"features", model->features},
-               {"index_base", model->index_base},
-               {"bias", o.bias_feature == 0 ? Json("none") : Json(o.bias_feature)},
-               {"solver", o.solver},
-               {"status", or_null(to_string(o.status))},
-               {"cost", or_null(o.cost)},
-               {"primal", or_null(c.primal)},
-               {"dual", or_null(c.dual)},
-               {"relative_gap", or_null(c.relative_gap)},
-               {"witness", witness},
-               {"trained_on", or_null(trained_on)}});
+  Json object = {{"kind", "model"},
+                 {"classes", labels},
+                 {"features", model->features},
+                 {"index_base", model->index_base},
+                 {"bias", o.bias_feature == 0 ? Json("none") : Json(o.bias_feature)},
+                 {"solver", o.solver},
+                 {"status", or_null(to_string(o.status))},
+                 {"cost", or_null(o.cost)},
+                 {"primal", or_null(c.primal)},
+                 {"dual", or_null(c.dual)},
+                 {"relative_gap", or_null(c.relative_gap)},
+                 {"witness", witness},
+                 {"trained_on", or_null(trained_on)}};
+  if (model->stream) {
+    const StreamState& stream = *model->stream;
+    const auto rows = static_cast<double>(stream.rows);
+    object.add("stream", {{"lambda", stream.lambda},
+                          {"t0", stream.t0},
+                          {"rows", stream.rows},
+                          {"lines", stream.lines},
+                          {"labels", stream.rest ? "as they come" : "fixed"},
+                          {"loss", stream.loss / rows},
+                          {"error", static_cast<double>(stream.errors) / rows}});
+  }
+  return show(object);
 }
 
 int Info::dataset() {

@@ -249,40 +249,6 @@ int Train::run() {
   return 0;
 }
 
-// Options of the one table, so that the command line cannot differ from the library.
-void add_table_options(CLI::App& command, TrainOptions& options) {
-  for (const OptionInfo& info : train_option_table()) {
-    const std::string name(info.name);
-    const std::string flags =
-        (info.letter.empty() ? "" : fmt::format("-{},", info.letter)) + "--" + name;
-    std::string help(info.help);
-    if (!info.range.empty()) {
-      help += fmt::format(" ({}{})", info.range,
-                          info.fallback.empty() ? "" : fmt::format("; default {}", info.fallback));
-    }
-    const auto set = [&options, name](const std::string& text) {
-      if (Result<void> r = set_option(options, name, text); !r.ok()) throw UsageError{r.error()};
-    };
-    if (info.argument.empty()) {
-      command.add_flag_callback(
-          flags, [set] { set(""); }, help);
-      continue;
-    }
-    CLI::Option* option = command.add_option_function<std::vector<std::string>>(
-        flags,
-        [set](const std::vector<std::string>& texts) {
-          for (const std::string& text : texts) set(text);
-        },
-        help);
-    option->type_name(std::string(info.argument));
-    if (!info.solver.empty()) option->group(fmt::format("Options of --solver {}", info.solver));
-    option->expected(1);
-    if (name == "class-weight") option->expected(1, 1 << 20)->take_all()->allow_extra_args(false);
-  }
-  command.get_option("--cost")->excludes("--lambda");
-  command.get_option("--gap")->excludes("--tolerance");
-}
-
 }  // namespace
 
 void add_train(CLI::App& app, Action& action) {
@@ -298,6 +264,8 @@ void add_train(CLI::App& app, Action& action) {
       ->type_name("FORM")
       ->check(CLI::IsMember({"native", "liblinear"}));
   add_table_options(*command, train->options);
+  command->get_option("--cost")->excludes("--lambda");
+  command->get_option("--gap")->excludes("--tolerance");
   train->data.add_to(*command, true);
   command
       ->add_option("--weights", train->data.read.weights_file, "one cost factor a row, a line each")

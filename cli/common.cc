@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -134,6 +135,41 @@ CLI::Option* add_threads(CLI::App& command, int& threads) {
       ->check(CLI::Range(0, 4096));
 }
 
+void add_table_options(CLI::App& command, TrainOptions& options,
+                       const std::vector<std::string>& names) {
+  for (const OptionInfo& info : train_option_table()) {
+    const std::string name(info.name);
+    if (!names.empty() && std::ranges::find(names, name) == names.end()) continue;
+    const std::string flags =
+        (info.letter.empty() ? "" : fmt::format("-{},", info.letter)) + "--" + name;
+    std::string help(info.help);
+    if (!info.range.empty()) {
+      help += fmt::format(" ({}{})", info.range,
+                          info.fallback.empty() ? "" : fmt::format("; default {}", info.fallback));
+    }
+    const auto set = [&options, name](const std::string& text) {
+      if (Result<void> r = set_option(options, name, text); !r.ok()) throw UsageError{r.error()};
+    };
+    if (info.argument.empty()) {
+      command.add_flag_callback(
+          flags, [set] { set(""); }, help);
+      continue;
+    }
+    CLI::Option* option = command.add_option_function<std::vector<std::string>>(
+        flags,
+        [set](const std::vector<std::string>& texts) {
+          for (const std::string& text : texts) set(text);
+        },
+        help);
+    option->type_name(std::string(info.argument));
+    if (!info.solver.empty() && names.empty())
+      option->group(fmt::format("Options of --solver {}", info.solver));
+    option->expected(1);
+    if (name == "class-weight") option->expected(1, 1 << 20)->take_all();
+    option->allow_extra_args(false);  // what follows the value is no other value, but DATA
+  }
+}
+
 void Reporter::add_to(CLI::App& command) {
   command.add_flag("-q,--quiet", quiet, "no log and no warnings; errors are always shown");
   command.add_option("--diagnostics", diagnostics, "form of errors and warnings: text or json")
@@ -193,7 +229,7 @@ void DataArguments::add_reading_to(CLI::App& command) {
   add_size(command, "max-line-bytes", read.max_line_bytes, "refuse longer lines (default 1G)");
 }
 
-void DataArguments::add_to(CLI::App& command, bool precision) {
+void DataArguments::add_index_base_to(CLI::App& command) {
   command
       .add_option_function<std::string>(
           "--index-base",
@@ -205,8 +241,15 @@ void DataArguments::add_to(CLI::App& command, bool precision) {
           "number of the first feature; auto: an index 0 anywhere means 0 (default auto)")
       ->type_name("auto|0|1")
       ->check(CLI::IsMember({"auto", "0", "1"}));
+}
+
+void DataArguments::add_to(CLI::App& command, bool precision) {
+  add_index_base_to(command);
   add_reading_to(command);
-  if (!precision) return;
+  if (precision) add_precision_to(command);
+}
+
+void DataArguments::add_precision_to(CLI::App& command) {
   command
       .add_option_function<std::string>(
           "--precision",

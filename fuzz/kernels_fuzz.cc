@@ -24,7 +24,7 @@ Value finite(Bytes& bytes) {
 // Several vectors at once: w, shifted by one entry more for each.
 template <class Value>
 void compare_many(const SparseRow<Value>& row, const std::vector<double>& w, double factor) {
-  for (std::size_t stride = 4; stride <= 20; stride += 4) {
+  for (const std::size_t stride : {1U, 2U, 4U, 8U, 12U, 16U, 20U}) {
     std::vector<double> all(w.size() * stride), factors(stride, factor), dots(stride);
     for (std::size_t j = 0; j < all.size(); ++j) {
       all[j] = w[(j / stride + j % stride) % w.size()];

@@ -127,6 +127,21 @@ def model_seeds():
                 add("liblinear", model.read_bytes())
 
 
+def stream_seeds():
+    two = "1 1:1 2:0.5\n-1 1:-1 2:2\n1 1:0.25 3:1\n"
+    three = "5 1:1\n1 2:1\n9 3:1\n5 0:2 3:0.1\n"
+    cases = [(two, []), (two, ["--labels", "1,-1", "--bias", "1"]), (three, ["--reject", "--class-weight", "7=2"]),
+             (three, ["--labels", "1,5,9", "--t0", "3", "--precision", "f64"]), ("4 1:1\n", []),
+             ("1 7:1 4000000000:1\n2 1:1\n", ["--index-base", "0"])]
+    with tempfile.TemporaryDirectory() as folder:
+        model = Path(folder, "m")
+        for text, options in cases:
+            subprocess.run([os.environ["HINGE"], "stream", "--lambda", "0.1", model, *options], input=text.encode(),
+                           stdout=subprocess.DEVNULL, check=True)
+            add("model", model.read_bytes())
+            add("container", model.read_bytes())
+
+
 def dataset_seeds():
     texts = ["1 1:1 2:0.5\n-1 1:-1 2:2\n3\n", "1 0:1\n-1 4294967293:1\n", "0\n1\n"]
     with tempfile.TemporaryDirectory() as folder:
@@ -190,6 +205,7 @@ def main():
     compressed_seeds()
     weight_seeds()
     model_seeds()
+    stream_seeds()
     dataset_seeds()
     option_seeds()
     kernel_seeds()

@@ -1,8 +1,9 @@
 // The model file: a model that loads predicts finite scores or says why not, and is the same model
-// when saved and loaded again.
+// when saved and loaded again. One that was learned online can be resumed, and then as well saved.
 #include "container_input.h"
 #include "fuzz.h"
 #include "hinge/model.h"
+#include "hinge/stream.h"
 
 #include <cmath>
 
@@ -71,6 +72,32 @@ bool same_origin(const Origin& a, const Origin& b) {
          std::ranges::equal(a.class_weights, b.class_weights, same_weight);
 }
 
+bool same_stream(const StreamState& a, const StreamState& b) {
+  return a.lambda == b.lambda && a.t0 == b.t0 && a.rows == b.rows && a.lines == b.lines &&
+         a.loss == b.loss && a.errors == b.errors && a.rest == b.rest &&
+         a.index_base == b.index_base && a.sums == b.sums && a.bias_sums == b.bias_sums;
+}
+
+// A stream goes on from it and learns the rows, or says why not.
+void require_stream(const Model& model) {
+  Result<Stream> stream = Stream::resume(model);
+  if (!stream.ok()) {
+    require_error(stream.error(), {64, 65, 81});
+    return;
+  }
+  std::vector<StreamPrediction> said;
+  const Result<void> learned = stream->learn_batch(tiny_rows(), said);
+  if (!learned.ok()) require_error(learned.error(), {64, 65, 81, 82});
+  const Result<Model> after = stream->snapshot();
+  if (!after.ok()) {
+    require_error(after.error(), {81, 82});
+    return;
+  }
+  const Result<Model> again = load(save(*after));
+  require(again.ok(), "not loaded after learning: " + (again.ok() ? "" : to_string(again.error())));
+  require(same_stream(*again->stream, *after->stream), "another stream after learning");
+}
+
 void require_same(const Model& a, const Model& b) {
   require(a.labels == b.labels && a.features == b.features && a.index_base == b.index_base &&
               a.reject == b.reject && a.columns == b.columns && a.kernel == b.kernel &&
@@ -80,6 +107,9 @@ void require_same(const Model& a, const Model& b) {
   require(same_origin(a.origin, b.origin), "another origin when saved and loaded again");
   require(std::ranges::equal(a.problems, b.problems, same_problem),
           "other hyperplanes when saved and loaded again");
+  require(a.stream.has_value() == b.stream.has_value() &&
+              (!a.stream || same_stream(*a.stream, *b.stream)),
+          "another stream when saved and loaded again");
 }
 
 }  // namespace
@@ -99,6 +129,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const hinge::Result<hinge::Model> again = load(first);
   require(again.ok(), "not loaded again: " + (again.ok() ? "" : to_string(again.error())));
   require_same(*model, *again);
+  if (model->stream) require_stream(*model);
   require(save(*again) == first, "other bytes when saved once more");
   return 0;
 }

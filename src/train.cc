@@ -168,16 +168,6 @@ void check_costs(const Dataset& data, std::span<const double> costs) {
   }
 }
 
-const Kernels& choose_kernels(InstructionSet wanted) {
-  if (wanted == InstructionSet::automatic) return best_kernels();
-  const auto index = static_cast<std::size_t>(wanted) - 1;  // the enum lists them in the same order
-  const auto available = available_kernels();
-  if (index >= available.size()) {
-    fail("system.cpu", "this CPU does not have the instruction set asked for by --cpu");
-  }
-  return *available[index];
-}
-
 // The state of one run of train().
 class Trainer {
  public:

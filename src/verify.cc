@@ -32,6 +32,10 @@ void check_data(const Model& model, const Dataset& data, Pool& pool) {
     fail("verify.data", "this is not the data the model was trained on: " + what,
          "give the training data in the same row order, with the same --weights");
   };
+  if (model.stream) {
+    fail("verify.data", "the model was learned online, from rows that nobody kept: it has no proof",
+         "to have one, train on the rows");
+  }
   if (origin.rows == 0) {
     fail("verify.data", "the model does not say what it was trained on",
          "only a model hinge has trained can be verified");

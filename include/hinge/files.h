@@ -25,6 +25,10 @@ class OutputFile {
   // Appends; buffered. Fails with io.write; after a failure only destruction makes sense.
   Result<void> write(std::string_view bytes);
 
+  // Hands on what is buffered: whoever reads the other end of a pipe shall not wait for more.
+  // Fails with io.write.
+  Result<void> flush();
+
   // Flushes and syncs, so that commit() only has to rename: for several files that belong together,
   // sync all, then commit all. Fails with io.write.
   Result<void> sync();
@@ -36,7 +40,6 @@ class OutputFile {
   const std::string& path() const { return path_; }
 
  private:
-  Result<void> flush();
   Result<void> send(std::string_view bytes);
   void abandon() noexcept;
 

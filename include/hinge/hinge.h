@@ -10,6 +10,7 @@
 #include "hinge/model.h"
 #include "hinge/options.h"
 #include "hinge/result.h"
+#include "hinge/stream.h"
 #include "hinge/train.h"
 #include "hinge/verify.h"
 #include "hinge/version.h"

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -72,6 +73,21 @@ struct Origin {
   StopReason status = StopReason::converged;
 };
 
+// What a model learned online carries besides, so that the stream goes on exactly where it ended
+// (hinge/stream.h). The weights follow from it: w = s v with s = 1/(lambda (t0 + rows)).
+struct StreamState {
+  double lambda = 0;
+  std::uint64_t t0 = 0;
+  std::uint64_t rows = 0;    // learned, a step each
+  std::uint64_t lines = 0;   // of the input they came from
+  double loss = 0;           // sum of the rows' hinge losses, each before its update
+  std::uint64_t errors = 0;  // rows predicted wrongly before their update
+  bool rest = true;          // labels come as they come: the last of the sums is that of no class
+  IndexBase index_base = IndexBase::one;  // as asked for; Model::index_base is what came of it
+  std::vector<double> sums;               // v of each hyperplane, planes() rows of Model::width()
+  std::vector<double> bias_sums;          // and of its constant feature
+};
+
 struct Model {
   std::vector<std::int64_t> labels;
   std::vector<BinaryProblem> problems;  // one for two labels, else one a label
@@ -85,6 +101,7 @@ struct Model {
   KernelFunction kernel;        // linear: none
   Dataset support;              // with a kernel: the support rows; `columns` is then empty
   Origin origin;
+  std::optional<StreamState> stream;  // only of a model learned online, which may have one label
 
   std::uint64_t width() const {
     if (!kernel.linear()) return support.rows();

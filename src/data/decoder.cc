@@ -211,4 +211,9 @@ std::unique_ptr<Decoder> make_decoder(std::string_view head) {
   return nullptr;
 }
 
+bool may_begin_compressed(char first) {
+  return first == '\x1f' || first == 'B' || first == '\xfd' || first == '\x28' ||
+         (first & 0xf0) == 0x50;
+}
+
 }  // namespace hinge

@@ -39,6 +39,9 @@ class Decoder {
 // The decoder for a file that begins like this; nullptr if it is not compressed.
 std::unique_ptr<Decoder> make_decoder(std::string_view head);
 
+// Whether a compressed file may begin with this byte; libsvm text does not.
+bool may_begin_compressed(char first);
+
 // As many bytes as make_decoder() looks at.
 constexpr std::size_t kDecoderHead = 6;
 

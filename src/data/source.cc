@@ -119,35 +119,47 @@ ByteSource::~ByteSource() {
 }
 
 std::size_t ByteSource::read(std::span<char> into) {
-  if (!looked_) look();
-  return decoder_ ? decode(into) : read_plain(into);
+  return read(into, Until::full);
+}
+
+std::size_t ByteSource::read_some(std::span<char> into) {
+  return read(into, Until::some);
+}
+
+std::size_t ByteSource::read(std::span<char> into, Until until) {
+  if (!looked_) look(until);
+  return decoder_ ? decode(into, until) : read_plain(into, until);
 }
 
 // The first bytes tell whether the rest needs a decoder.
-void ByteSource::look() {
+void ByteSource::look(Until until) {
   looked_ = true;
   buffer_.resize(kDecoderHead);
-  in_ = {buffer_.data(), read_raw(buffer_)};
+  std::size_t have = until == Until::some ? read_raw({buffer_.data(), 1}, until) : 0;
+  // A short row must not wait for the next one: where the first byte says enough, it is enough.
+  if (have == 0 || may_begin_compressed(buffer_[0])) {
+    have += read_raw(std::span(buffer_).subspan(have), Until::full);
+  }
+  in_ = {buffer_.data(), have};
   decoder_ = make_decoder({in_.data(), in_.size()});
   if (!decoder_) return;
-  const std::size_t have = in_.size();
   buffer_.resize(kInputBytes);
   in_ = {buffer_.data(), have};
 }
 
-std::size_t ByteSource::read_plain(std::span<char> into) {
+std::size_t ByteSource::read_plain(std::span<char> into, Until until) {
   const std::size_t head = std::min(in_.size(), into.size());
   std::copy_n(in_.data(), head, into.data());
   in_ = in_.subspan(head);
-  const std::size_t count = head + read_raw(into.subspan(head));
-  if (count < into.size()) check_unchanged();
+  const std::size_t count = head + read_raw(into.subspan(head), until, head);
+  if (ended_ && count < into.size()) check_unchanged();
   return count;
 }
 
-std::size_t ByteSource::decode(std::span<char> into) {
+std::size_t ByteSource::decode(std::span<char> into, Until until) {
   std::size_t have = 0;
   while (have < into.size()) {
-    if (in_.empty() && !ended_) in_ = {buffer_.data(), read_raw(buffer_)};
+    if (in_.empty() && !ended_) in_ = {buffer_.data(), read_raw(buffer_, until)};
     Decoder::Step step;
     try {
       step = decoder_->decode(in_, into.subspan(have), ended_);
@@ -162,6 +174,8 @@ std::size_t ByteSource::decode(std::span<char> into) {
       check_unchanged();
       break;
     }
+    // At once, also because what was decoded would be lost to damage that follows.
+    if (until == Until::some && have > 0) break;
     if (stop_ != nullptr && stop_->load(std::memory_order_relaxed)) interrupted();
   }
   return have;
@@ -177,23 +191,32 @@ void ByteSource::damaged(std::string_view what) const {
   throw Failure{std::move(error)};
 }
 
-// Fewer bytes than asked for only at the end.
-std::size_t ByteSource::read_raw(std::span<char> into) {
-  std::size_t have = 0;
-  while (have < into.size() && !ended_) {
+// Fewer bytes than asked for only at the end; or, once there are some (`have` others already), when
+// more would have to be waited for.
+std::size_t ByteSource::read_raw(std::span<char> into, Until until, std::size_t have) {
+  std::size_t count = 0;
+  while (count < into.size() && !ended_) {
+    if (until == Until::some && have + count > 0 && !ready()) break;
     if (!regular_) wait_for_bytes();
-    const ssize_t count = ::read(fd_, into.data() + have, into.size() - have);
-    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (count < 0) fail_read(name_, errno, read_);
-    ended_ = count == 0;
-    have += static_cast<std::size_t>(count);
-    read_ += static_cast<std::size_t>(count);
+    const ssize_t got = ::read(fd_, into.data() + count, into.size() - count);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got < 0 && until == Until::some && count > 0) break;  // first what there was before it
+    if (got < 0) fail_read(name_, errno, read_);
+    ended_ = got == 0;
+    count += static_cast<std::size_t>(got);
+    read_ += static_cast<std::size_t>(got);
   }
-  return have;
+  return count;
 }
 
 void ByteSource::interrupted() const {
   fail("run.interrupted", fmt::format("interrupted while reading {}", escape(name_)));
+}
+
+// Whether reading need not wait.
+bool ByteSource::ready() const {
+  pollfd request = {fd_, POLLIN, 0};
+  return regular_ || poll(&request, 1, 0) > 0;
 }
 
 // A pipe may be silent for hours; whoever waits for it must still notice a signal.

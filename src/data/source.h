@@ -40,6 +40,10 @@ class ByteSource {
   // io.changed; data.gzip and its like for a damaged stream).
   std::size_t read(std::span<char> into);
 
+  // The same without waiting for more than one byte: what a pipe has, as far as it can be
+  // decompressed.
+  std::size_t read_some(std::span<char> into);
+
   FileVersion version() const { return version_; }               // of a regular file
   std::uint64_t size() const { return version_.size; }           // as stored; 0 when unknown
   std::uint64_t position() const { return read_ - in_.size(); }  // bytes used, as stored
@@ -47,11 +51,14 @@ class ByteSource {
   const std::string& name() const { return name_; }
 
  private:
-  void look();
-  std::size_t read_plain(std::span<char> into);
-  std::size_t decode(std::span<char> into);
-  std::size_t read_raw(std::span<char> into);
+  enum class Until : std::uint8_t { full, some };
+  std::size_t read(std::span<char> into, Until until);
+  void look(Until until);
+  std::size_t read_plain(std::span<char> into, Until until);
+  std::size_t decode(std::span<char> into, Until until);
+  std::size_t read_raw(std::span<char> into, Until until, std::size_t have = 0);
   void check_unchanged() const;
+  bool ready() const;
   void wait_for_bytes() const;
   [[noreturn]] void interrupted() const;
   [[noreturn]] void damaged(std::string_view what) const;

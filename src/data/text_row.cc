@@ -129,6 +129,7 @@ template <class Value>
 void RowBatch<Value>::reset(std::size_t bytes) {
   labels.clear();
   ends.clear();
+  row_lines.clear();
   errors.clear();
   nonzeros = lines = max_index = 0;
   index_zero = unsorted = underflow = qid = {};

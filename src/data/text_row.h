@@ -35,6 +35,8 @@ struct RowBatch {
   std::uint64_t nonzeros = 0;
   std::uint64_t lines = 0;
   std::uint32_t max_index = 0;  // largest index stored, as written in the text
+  bool keep_lines = false;
+  std::vector<std::uint64_t> row_lines;  // if keep_lines: on which line of the chunk each row is
 
   Oddity index_zero, unsorted, underflow, qid;
   std::vector<Error> errors;  // line = line of the chunk, file not set

@@ -83,8 +83,35 @@ void add_scalar(SparseRow<Value> row, double a, double* w) {
 }
 
 // The body of the *_many forms, written once and compiled for each instruction set: four
-// neighbouring vectors at a time in whatever registers there are.
+// neighbouring vectors at a time in whatever registers there are; or one or two.
+using Two = double __attribute__((vector_size(16)));
 using Four = double __attribute__((vector_size(32)));
+
+template <class Values, class Value>
+HINGE_INLINE void dot_few(SparseRow<Value> row, const double* w, double* out) {
+  constexpr std::size_t kStride = sizeof(Values) / sizeof(double);
+  Values sum = {};
+  for (std::size_t k = 0; k < row.size; ++k) {
+    Values x;
+    std::memcpy(&x, w + row.columns[k] * kStride, sizeof x);
+    sum += static_cast<double>(row.values[k]) * x;
+  }
+  std::memcpy(out, &sum, sizeof sum);
+}
+
+template <class Values, class Value>
+HINGE_INLINE void add_few(SparseRow<Value> row, const double* a, double* w) {
+  constexpr std::size_t kStride = sizeof(Values) / sizeof(double);
+  Values factor;
+  std::memcpy(&factor, a, sizeof factor);
+  for (std::size_t k = 0; k < row.size; ++k) {
+    double* const to = w + row.columns[k] * kStride;
+    Values x;
+    std::memcpy(&x, to, sizeof x);
+    x += static_cast<double>(row.values[k]) * factor;
+    std::memcpy(to, &x, sizeof x);
+  }
+}
 
 template <std::size_t kFours, class Value>
 HINGE_INLINE void dot_fours(SparseRow<Value> row, const double* w, std::size_t stride,
@@ -105,6 +132,8 @@ HINGE_INLINE void dot_fours(SparseRow<Value> row, const double* w, std::size_t s
 template <class Value>
 HINGE_INLINE void dot_many_body(SparseRow<Value> row, const double* w, std::size_t stride,
                                 double* out) {
+  if (stride == 1) return dot_few<double>(row, w, out);
+  if (stride == 2) return dot_few<Two>(row, w, out);
   std::size_t c = 0;
   for (; c + 16 <= stride; c += 16) dot_fours<4>(row, w + c, stride, out + c);
   for (; c + 8 <= stride; c += 8) dot_fours<2>(row, w + c, stride, out + c);
@@ -114,6 +143,8 @@ HINGE_INLINE void dot_many_body(SparseRow<Value> row, const double* w, std::size
 template <class Value>
 HINGE_INLINE void add_many_body(SparseRow<Value> row, const double* a, std::size_t stride,
                                 double* w) {
+  if (stride == 1) return add_few<double>(row, a, w);
+  if (stride == 2) return add_few<Two>(row, a, w);
   for (std::size_t k = 0; k < row.size; ++k) {
     const auto value = static_cast<double>(row.values[k]);
     double* const to = w + row.columns[k] * stride;

@@ -5,8 +5,8 @@
 // order.
 //
 // The *_many forms work on several vectors at once, which lie interleaved: entry j of vector c is
-// w[j * stride + c], stride a multiple of 4. A row is read once for all of them; each vector's sum
-// is taken in the order of the columns, so its bits do not depend on its neighbours.
+// w[j * stride + c], stride 1, 2 or a multiple of 4. A row is read once for all of them; each
+// vector's sum is taken in the order of the columns, so its bits do not depend on its neighbours.
 #pragma once
 
 #include <cstddef>

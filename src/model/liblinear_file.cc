@@ -348,6 +348,7 @@ void check_liblinear(const Model& model) {
   const double feature = model.origin.bias_feature;
   if (!model.kernel.linear()) refuse("LIBLINEAR has no kernels");
   if (model.index_base != 1) refuse("LIBLINEAR counts features from 1, the model from 0");
+  if (model.stream && model.labels.size() == 1) refuse("it has one label, LIBLINEAR takes two");
   if (model.reject) refuse("LIBLINEAR always chooses a class, the model rejects rows");
   if (model.features == 0 || model.features > kMostCount) {
     refuse(fmt::format("it has {} features, LIBLINEAR takes 1 to {}", model.features, kMostCount));

@@ -159,7 +159,7 @@ Result<Predictions> predict(const Model& model, const Dataset& rows, int threads
   return guard([&] {
     const Dataset data = model.columns.empty() ? rows : keep_columns(rows, model.columns);
     const std::size_t problems = model.problems.size();
-    const bool reject = model.reject && !model.binary();
+    const bool reject = model.reject && model.labels.size() > 2;
     Predictions out;
     out.labels.resize(data.rows());
     out.scores.resize(data.rows() * problems);

@@ -16,6 +16,7 @@
 #include "hinge/model.h"
 #include "hinge/version.h"
 #include "model/liblinear_file.h"
+#include "model/stream_model.h"
 
 namespace hinge {
 namespace {
@@ -74,8 +75,64 @@ Json certificate_json(const Model& model) {
   return list;
 }
 
-// What a file says besides its tensors.
-Metadata metadata_of(const Model& model) {
+constexpr std::string_view kBases[] = {"0", "1", "auto"};  // by IndexBase
+
+Json stream_json(const StreamState& s) {
+  return {{"lambda", s.lambda}, {"t0", s.t0},
+          {"rows", s.rows},     {"lines", s.lines},
+          {"loss", s.loss},     {"errors", s.errors},
+          {"rest", s.rest},     {"index_base", kBases[static_cast<std::size_t>(s.index_base)]}};
+}
+
+// Places in the rows of numbers that are not 0 in some row, ascending. A model that has its own
+// list of columns keeps it as it is.
+std::vector<std::uint32_t> used_places(const Model& model, std::span<const double> numbers) {
+  std::vector<bool> used(model.width(), !model.columns.empty());
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    if (std::bit_cast<std::uint64_t>(numbers[k]) != 0) used[k % model.width()] = true;
+  }
+  std::vector<std::uint32_t> places;
+  for (std::size_t j = 0; j < used.size(); ++j) {
+    if (used[j]) places.push_back(static_cast<std::uint32_t>(j));
+  }
+  return places;
+}
+
+// Rows of numbers, one a feature. Few used columns are kept with their numbers, many as they are:
+// whichever is smaller.
+class FeatureRows {
+ public:
+  FeatureRows(const Model& model, std::span<const double> numbers, std::size_t rows)
+      : numbers_(numbers), rows_(rows), width_(model.features) {
+    columns_ = used_places(model, numbers);
+    sparse_ = columns_.size() * (8 * rows + 4) < model.features * 8 * rows;
+    if (!sparse_) return;
+    width_ = columns_.size();
+    for (std::size_t k = 0; k < rows; ++k) {
+      const auto row = numbers.subspan(k * model.width(), model.width());
+      for (const std::uint32_t j : columns_) packed_.push_back(row[j]);
+    }
+    numbers_ = packed_;
+    if (model.columns.empty()) return;
+    for (std::uint32_t& place : columns_) place = model.columns[place];
+  }
+
+  void add_to(std::vector<Tensor>& tensors, const char* name) const {
+    tensors.push_back(tensor<double>(name, {rows_, width_}, numbers_));
+    if (sparse_) tensors.push_back(tensor<std::uint32_t>("columns", {width_}, columns_));
+  }
+
+ private:
+  std::span<const double> numbers_;
+  std::size_t rows_;
+  std::uint64_t width_;
+  bool sparse_ = false;
+  std::vector<std::uint32_t> columns_;
+  std::vector<double> packed_;
+};
+
+// What every file says besides its tensors.
+Metadata common_metadata(const Model& model) {
   Metadata metadata;
   metadata["format"] = kFormat;
   metadata["version"] = std::to_string(kVersion);
@@ -84,23 +141,19 @@ Metadata metadata_of(const Model& model) {
   metadata["labels"] = Json::list_of(model.labels).dump();
   metadata["options"] = options_json(model).dump();
   metadata["data"] = data_json(model).dump();
-  metadata["certificate"] = certificate_json(model).dump();
-  if (!model.kernel.linear()) metadata["kernel"] = kernel_json(model.kernel).dump();
   return metadata;
 }
 
-// Places in the rows of weights that are not 0 in some problem, ascending. A model that has its own
-// list of columns keeps it as it is.
-std::vector<std::uint32_t> used_places(const Model& model) {
-  std::vector<bool> used(model.width(), !model.columns.empty());
-  for (std::size_t k = 0; k < model.weights.size(); ++k) {
-    if (std::bit_cast<std::uint64_t>(model.weights[k]) != 0) used[k % model.width()] = true;
-  }
-  std::vector<std::uint32_t> places;
-  for (std::size_t j = 0; j < used.size(); ++j) {
-    if (used[j]) places.push_back(static_cast<std::uint32_t>(j));
-  }
-  return places;
+// Sums instead of weights, biases and certificate, which follow from them.
+void write_stream(const Model& model, const std::string& path) {
+  const StreamState& stream = *model.stream;
+  const FeatureRows sums(model, stream.sums, stream.bias_sums.size());
+  std::vector<Tensor> tensors;
+  tensors.push_back(tensor<double>("stream.bias", {stream.bias_sums.size()}, stream.bias_sums));
+  sums.add_to(tensors, "stream.sums");
+  Metadata metadata = common_metadata(model);
+  metadata["stream"] = stream_json(stream).dump();
+  write_tensor_file(path, std::move(tensors), std::move(metadata));
 }
 
 // The support rows and their coefficients, in place of weights.
@@ -120,6 +173,7 @@ std::vector<Tensor> support_tensors(const Model& model) {
 }
 
 void write_native(const Model& model, const std::string& path) {
+  if (model.stream) return write_stream(model, path);
   const std::size_t problems = model.problems.size();
   std::vector<double> bias, free_values;
   std::vector<std::uint64_t> free_counts;
@@ -133,26 +187,12 @@ void write_native(const Model& model, const std::string& path) {
     states.insert(states.end(), p.witness.states.begin(), p.witness.states.end());
   }
   std::vector<Tensor> tensors;
-  std::vector<std::uint32_t> columns;
-  std::vector<double> packed;
-  if (!model.kernel.linear()) {
-    tensors = support_tensors(model);
+  std::optional<FeatureRows> weights;
+  if (model.kernel.linear()) {
+    weights.emplace(model, model.weights, problems);
+    weights->add_to(tensors, "weights");
   } else {
-    // Few used columns are kept with their numbers, many as they are: whichever is smaller.
-    columns = used_places(model);
-    const bool sparse = columns.size() * (8 * problems + 4) < model.features * 8 * problems;
-    if (sparse) {
-      for (std::size_t k = 0; k < problems; ++k) {
-        for (const std::uint32_t j : columns) packed.push_back(model.weights_of(k)[j]);
-      }
-      if (!model.columns.empty()) {
-        for (std::uint32_t& place : columns) place = model.columns[place];
-      }
-    }
-    const std::span<const double> weights = sparse ? packed : model.weights;
-    const std::uint64_t width = sparse ? columns.size() : model.features;
-    tensors.push_back(tensor<double>("weights", {problems, width}, weights));
-    if (sparse) tensors.push_back(tensor<std::uint32_t>("columns", {width}, columns));
+    tensors = support_tensors(model);
   }
   tensors.push_back(tensor<double>("bias", {problems}, bias));
   if (witness) {
@@ -161,7 +201,10 @@ void write_native(const Model& model, const std::string& path) {
     tensors.push_back(
         tensor<std::uint8_t>("witness.states", {problems, states.size() / problems}, states));
   }
-  write_tensor_file(path, std::move(tensors), metadata_of(model));
+  Metadata metadata = common_metadata(model);
+  metadata["certificate"] = certificate_json(model).dump();
+  if (!model.kernel.linear()) metadata["kernel"] = kernel_json(model.kernel).dump();
+  write_tensor_file(path, std::move(tensors), std::move(metadata));
 }
 
 void check_finite(const TensorFile& file, std::span<const double> values, std::string_view what) {
@@ -224,6 +267,19 @@ KernelFunction kernel_from(const TensorFile& file, const Json& json) {
   return kernel;
 }
 
+void read_stream_metadata(const TensorFile& file, const Json& json, StreamState& stream) {
+  stream.lambda = real(file, json.at("lambda"));
+  stream.t0 = whole<std::uint64_t>(file, json.at("t0"));
+  stream.rows = whole<std::uint64_t>(file, json.at("rows"));
+  stream.lines = whole<std::uint64_t>(file, json.at("lines"));
+  stream.loss = real(file, json.at("loss"));
+  stream.errors = whole<std::uint64_t>(file, json.at("errors"));
+  stream.rest = json.at("rest").get<bool>();
+  const auto base = std::ranges::find(kBases, json.at("index_base").get<std::string>());
+  if (base == std::end(kBases)) file.reject("header", "unknown index base");
+  stream.index_base = static_cast<IndexBase>(base - kBases);
+}
+
 void read_metadata(const TensorFile& file, Model& model) {
   const auto parse = [&](const char* key) {
     std::optional<Json> value = Json::parse(file.field(key));
@@ -256,8 +312,12 @@ void read_metadata(const TensorFile& file, Model& model) {
   o.precision = read_precision(file, data.at("precision").get<std::string>());
   o.fingerprint = data.at("fingerprint").get<std::string>();
 
+  if (file.has_field("stream")) {
+    if (file.has_field("kernel")) file.reject("header", "a stream with a kernel");
+    read_stream_metadata(file, parse("stream"), model.stream.emplace());
+    return;  // everything else follows from its sums
+  }
   if (file.has_field("kernel")) model.kernel = kernel_from(file, parse("kernel"));
-
   const Json certificate = parse("certificate");
   for (const Json& entry : list(file, certificate)) {
     BinaryProblem p;
@@ -276,7 +336,9 @@ void check_sense(const TensorFile& file, const Model& model) {
   std::vector<std::int64_t> sorted = model.labels;
   std::ranges::sort(sorted);
   const bool distinct = std::ranges::adjacent_find(sorted) == sorted.end();
-  if (classes < 2 || !distinct || model.problems.size() != (classes == 2 ? 1 : classes)) {
+  const std::size_t problems = classes == 2 ? 1 : classes;
+  if (classes < (model.stream ? 1 : 2) || !distinct ||
+      (!model.stream && model.problems.size() != problems)) {
     file.reject("content", "labels and hyperplanes do not fit together");
   }
   for (std::size_t k = 0; k < model.problems.size(); ++k) {
@@ -343,46 +405,82 @@ void read_kernel(const TensorFile& file, Model& model) {
   model.weights.assign(weights.begin(), weights.end());
 }
 
-void read_weights(const TensorFile& file, Model& model) {
-  const std::uint64_t problems = model.problems.size();
-  const auto bias = file.get<double>("bias", std::array{problems});
-  check_finite(file, bias, "biases");
-  for (std::size_t k = 0; k < problems; ++k) model.problems[k].bias = bias[k];
-  if (!model.kernel.linear()) {
-    read_kernel(file, model);
-    return;
+// What only the model of a stream can get wrong.
+void check_stream(const TensorFile& file, const Model& model) {
+  constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 53;  // they are counted in double
+  const StreamState& s = *model.stream;
+  const Origin& o = model.origin;
+  const bool ordered =
+      model.binary() ? model.labels[0] > model.labels[1] : std::ranges::is_sorted(model.labels);
+  const bool known = s.rest ? s.rows >= model.labels.size() : model.labels.size() > 1;
+  const double step = 1 / (s.lambda * (static_cast<double>(s.t0) + static_cast<double>(s.rows)));
+  if (!ordered || !known || s.rows == 0 || s.t0 > kMostSteps || s.rows > kMostSteps ||
+      !(s.lambda > 0) || !(step > 0 && std::isfinite(step)) || !(s.loss >= 0) ||
+      s.errors > s.rows || o.solver != "stream" || o.rows != 0) {
+    file.reject("content", "the state of the stream makes no sense");
   }
+  // Columns of `auto` that counts from 1 are kept one lower than their numbers.
+  const int base = static_cast<int>(s.index_base);
+  if (s.index_base == IndexBase::automatic ? model.index_base == 1 && model.features == 0xffffffffU
+                                           : model.index_base != base) {
+    file.reject("content", "the index base of the stream makes no sense");
+  }
+}
+
+// `rows` rows of numbers, one a feature. Sets model.columns where these are few among very many.
+std::vector<double> read_features(const TensorFile& file, std::string_view name, std::uint64_t rows,
+                                  Model& model) {
   if (!file.has("columns")) {
-    const auto weights = file.get<double>("weights", std::array{problems, model.features});
-    check_finite(file, weights, "weights");
-    model.weights.assign(weights.begin(), weights.end());
-    return;
+    const auto numbers = file.get<double>(name, std::array{rows, model.features});
+    check_finite(file, numbers, "weights");
+    return {numbers.begin(), numbers.end()};
   }
   const std::uint64_t width = file.shape("columns").empty() ? 0 : file.shape("columns")[0];
   const auto columns = file.get<std::uint32_t>("columns", std::array{width});
-  const auto weights = file.get<double>("weights", std::array{problems, width});
-  check_finite(file, weights, "weights");
+  const auto numbers = file.get<double>(name, std::array{rows, width});
+  check_finite(file, numbers, "weights");
   if (std::ranges::adjacent_find(columns, std::greater_equal<>()) != columns.end() ||
       (width > 0 && columns[width - 1] >= model.features)) {
     file.reject("content", "columns that do not ascend or lie outside the model");
   }
   // A file of a few bytes may name a feature of any number: a vector of all of them is made only
   // where it is not much larger than what the file holds.
-  if (are_sparse(width, model.features, problems)) {
+  if (are_sparse(width, model.features, rows)) {
     model.columns.assign(columns.begin(), columns.end());
-    model.weights.assign(weights.begin(), weights.end());
-    if (width == 0) {  // no columns would mean all of them
-      model.columns = {0};
-      model.weights.assign(problems, 0.0);
-    }
-    return;
+    if (width > 0) return {numbers.begin(), numbers.end()};
+    model.columns = {0};  // no columns would mean all of them
+    return std::vector<double>(rows, 0.0);
   }
-  model.weights.assign(problems * model.features, 0.0);
-  for (std::size_t k = 0; k < problems; ++k) {
+  std::vector<double> all(rows * model.features, 0.0);
+  for (std::size_t k = 0; k < rows; ++k) {
     for (std::size_t j = 0; j < width; ++j) {
-      model.weights[k * model.features + columns[j]] = weights[k * width + j];
+      all[k * model.features + columns[j]] = numbers[k * width + j];
     }
   }
+  return all;
+}
+
+void read_weights(const TensorFile& file, Model& model) {
+  const std::uint64_t problems = model.problems.size();
+  const auto bias = file.get<double>("bias", std::array{problems});
+  check_finite(file, bias, "biases");
+  for (std::size_t k = 0; k < problems; ++k) model.problems[k].bias = bias[k];
+  if (model.kernel.linear()) {
+    model.weights = read_features(file, "weights", problems, model);
+  } else {
+    read_kernel(file, model);
+  }
+}
+
+void read_stream(const TensorFile& file, Model& model) {
+  check_stream(file, model);
+  StreamState& stream = *model.stream;
+  const std::uint64_t planes = stream_planes(model.labels.size(), stream.rest);
+  const auto bias = file.get<double>("stream.bias", std::array{planes});
+  check_finite(file, bias, "biases");
+  stream.bias_sums.assign(bias.begin(), bias.end());
+  stream.sums = read_features(file, "stream.sums", planes, model);
+  if (!derive_weights(model)) file.reject("content", "weights that are not finite");
 }
 
 void read_witness(const TensorFile& file, Model& model) {
@@ -416,7 +514,9 @@ Model read_native(const TensorFile& file) {
                                        escape(file.field("written_by")),
                                        escape(file.field("version")), kVersion));
   }
-  if (file.has_field("kernel")) {
+  if (file.has_field("stream")) {
+    file.allow_only({"stream.bias", "stream.sums", "columns"});
+  } else if (file.has_field("kernel")) {
     file.allow_only({"bias", "weights", "support.offsets", "support.columns", "support.values",
                      "witness.states", "witness.free", "witness.free_counts"});
   } else {
@@ -430,8 +530,12 @@ Model read_native(const TensorFile& file) {
     file.reject("header", "a metadata field is not what it should be");
   }
   check_sense(file, model);
-  read_weights(file, model);
-  read_witness(file, model);
+  if (model.stream) {
+    read_stream(file, model);
+  } else {
+    read_weights(file, model);
+    read_witness(file, model);
+  }
   return model;
 }
 

@@ -34,6 +34,9 @@ struct Start {
 // How scores come about with a kernel (kernel_passes.h).
 enum class KernelWay : std::uint8_t { by_budget, scores, blocks };
 
+// The kernels asked for. Throws Failure (system.cpu) if this CPU cannot run them.
+const Kernels& choose_kernels(InstructionSet wanted);
+
 struct SolverOptions {
   std::uint64_t seed = 1;
   const Kernels* kernels = &best_kernels();

@@ -46,6 +46,13 @@ class Documents(unittest.TestCase):
         for option in re.findall(r"--[a-z][a-z-]+", table):
             self.assertIn(option, help_text)
 
+    def test_stream_options_are_documented_and_exist(self):
+        table = (ROOT / "docs" / "cli.md").read_text().split("## `stream`")[1].split("\n## ")[0]
+        documented = set(re.findall(r"--[a-z][a-z0-9-]+", table))
+        options = set(re.findall(r"--[a-z][a-z0-9-]+", hinge("stream", "--help"))) - {"--help"}
+        self.assertGreater(len(options), 15)
+        self.assertEqual(documented, options)
+
     def test_every_command_is_documented(self):
         commands = re.findall(r"^  ([a-z]+) ", hinge("--help").split("Subcommands:")[1], re.M)
         self.assertGreaterEqual(len(commands), 8)

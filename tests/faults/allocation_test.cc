@@ -528,6 +528,81 @@ TEST_F(Allocation, PredictEvaluateVerify) {
   }
 }
 
+// A stream from text to model and on from there.
+Outcome stream_file(const std::string& text, const std::string& path) {
+  static const StreamOptions options = {.lambda = 0.1, .bias = 1, .class_weights = {{1, 2.0}}};
+  Result<Stream> stream = Stream::create(options);
+  if (!stream.ok()) return outcome(stream);
+  Result<RowReader> reader = RowReader::open(text);
+  if (!reader.ok()) return outcome(reader);
+  while (true) {
+    RowBlock block;
+    const Result<bool> more = reader->next(block);
+    if (!more.ok()) return outcome(more);
+    if (!*more) break;
+    std::vector<StreamPrediction> said;
+    if (const Result<void> r = stream->learn_batch(block.rows, said); !r.ok()) return outcome(r);
+    if (const auto r = stream->predict(block.rows); !r.ok()) return outcome(r);
+  }
+  const Result<Model> model = stream->snapshot();
+  if (!model.ok()) return outcome(model);
+  if (const Result<void> saved = save_model(*model, path); !saved.ok()) return outcome(saved);
+  return outcome(Stream::resume(*model));
+}
+
+TEST_F(Allocation, StreamText) {
+  const std::string nowhere = "/dev/null";
+  for (const char* name : {"three", "sparse"}) {
+    const std::string text = folder_ / name;
+    exhaust([&] { return stream_file(text, nowhere); });
+  }
+  const std::string text = folder_ / "bad";
+  exhaust([&] { return stream_file(text, nowhere); }, "data.value");
+}
+
+TEST_F(Allocation, LoadStreamModel) {
+  for (const char* name : {"rows", "three", "sparse"}) {
+    const std::string path = folder_ / "model";
+    ASSERT_EQ(std::string(stream_file(folder_ / name, path).id), "");
+    exhaust([&] { return outcome(load_model(path)); });
+  }
+}
+
+// A row is learned wholly or not at all, and then it can be learned later.
+TEST_F(Allocation, LearnARow) {
+  const std::vector<std::uint32_t> columns = {1, 2'000'000, 3'000'000'000};
+  const std::vector<double> values = {1, 0.5, -1};
+  const auto bytes = [&](const Stream& stream) {
+    EXPECT_TRUE(save_model(stream.snapshot().value(), folder_ / "bytes").ok());
+    return read_file(folder_ / "bytes");
+  };
+  for (const char* name : {"rows", "three"}) {
+    Stream begun = Stream::create({.lambda = 0.1}).value();
+    std::vector<StreamPrediction> said;
+    ASSERT_TRUE(begun.learn_batch(read(name), said).ok());
+    const Model model = begun.snapshot().value();
+    const std::string before = bytes(begun);
+    ASSERT_TRUE(begun.learn_one(columns, values, 77).ok());  // a new class and new columns
+    const std::string after = bytes(begun);
+    for (long n = 1, denied = 1; denied > 0; ++n, ++points_) {
+      Stream stream = Stream::resume(model).value();
+      g_count = 0;
+      g_denied = 0;
+      g_on = false;
+      g_number = n;
+      const Outcome found = outcome(stream.learn_one(columns, values, 77));
+      g_number = 0;
+      denied = g_denied.load();
+      ASSERT_EQ(std::string(found.id), denied > 0 ? "memory.alloc" : "") << n;
+      ASSERT_EQ(bytes(stream), denied > 0 ? before : after) << n;
+      if (denied > 0) {
+        ASSERT_TRUE(stream.learn_one(columns, values, 77).ok());
+      }
+      ASSERT_EQ(bytes(stream), after) << n;
+    }
+  }
+}
+
 TEST_F(Allocation, Generate) {
   for (const char* like : {"cov1", "dense"}) {
     for (const int threads : {1, 2}) {
