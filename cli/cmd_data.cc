@@ -54,6 +54,7 @@ int Info::model() {
   const bool witness = !model->problems.front().witness.empty();
   const bool known = o.rows > 0;  // else another program trained it, and only the weights are known
   const auto or_null = [known](const auto& value) { return known ? Json(value) : Json(); };
+  const bool bound = c.bound != "none";
   const Json trained_on = {{"rows", o.rows},
                            {"nonzeros", o.nonzeros},
                            {"precision", o.precision == Precision::f32 ? "f32" : "f64"},
@@ -67,10 +68,18 @@ int Info::model() {
                  {"status", or_null(to_string(o.status))},
                  {"cost", or_null(o.cost)},
                  {"primal", or_null(c.primal)},
-                 {"dual", or_null(c.dual)},
-                 {"relative_gap", or_null(c.relative_gap)},
+                 {"dual", bound ? Json(c.dual) : Json()},
+                 {"relative_gap", bound ? Json(c.relative_gap) : Json()},
                  {"witness", witness},
                  {"trained_on", or_null(trained_on)}};
+  if (!model->kernel.linear()) {
+    const KernelFunction& kernel = model->kernel;
+    object.add("kernel", {{"kind", to_string(kernel.kind)},
+                          {"gamma", kernel.gamma},
+                          {"degree", kernel.degree},
+                          {"coef0", kernel.coef0},
+                          {"support_rows", model->support.rows()}});
+  }
   if (model->stream) {
     const StreamState& stream = *model->stream;
     const auto rows = static_cast<double>(stream.rows);

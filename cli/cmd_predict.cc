@@ -106,7 +106,9 @@ Result<Dataset> load_for(const Model& model, DataArguments& data, bool labels, i
   const auto warn = [&](const char* id, std::string message) {
     warnings.push_back(make_warning(id, std::move(message)));
   };
-  if (const std::uint64_t ignored = values_beyond(*rows, model.features); ignored > 0) {
+  const bool any_counts = model.kernel.kind == KernelKind::rbf;  // in the length of its row
+  const std::uint64_t ignored = any_counts ? 0 : values_beyond(*rows, model.features);
+  if (ignored > 0) {
     warn("data.index.unseen",
          fmt::format("{} values were ignored: the data has features up to {}, the model up to {}",
                      ignored, rows->features(), model.features));

@@ -65,6 +65,11 @@ std::vector<std::string> class_names(const Model& model) {
   return names;
 }
 
+// A number that has a meaning only where a bound is known.
+Json or_null(const Certificate& certificate, double value) {
+  return certificate.bound == "none" ? Json() : Json(value);
+}
+
 Json Train::to_json(const Dataset& rows, const TrainReport& report) const {
   const Certificate all = report.model.certificate();
   Json problems = Json::list();
@@ -72,8 +77,8 @@ Json Train::to_json(const Dataset& rows, const TrainReport& report) const {
     const BinaryProblem& p = report.model.problems[k];
     problems.push_back({{"class", std::to_string(p.label)},
                         {"primal", p.certificate.primal},
-                        {"dual", p.certificate.dual},
-                        {"relative_gap", p.certificate.relative_gap},
+                        {"dual", or_null(p.certificate, p.certificate.dual)},
+                        {"relative_gap", or_null(p.certificate, p.certificate.relative_gap)},
                         {"iterations", p.iterations},
                         {"seconds", report.problem_seconds[k]}});
   }
@@ -89,8 +94,8 @@ Json Train::to_json(const Dataset& rows, const TrainReport& report) const {
           {"cost", cost},
           {"lambda", report.lambda},
           {"primal", all.primal},
-          {"dual", all.dual},
-          {"relative_gap", all.relative_gap},
+          {"dual", or_null(all, all.dual)},
+          {"relative_gap", or_null(all, all.relative_gap)},
           {"iterations", report.iterations},
           {"data_passes", report.data_passes},
           {"rows_touched", report.rows_touched},
@@ -239,11 +244,13 @@ int Train::run() {
     reporter.log(
         fmt::format("hinge: interrupted; {} holds the best model so far", escape(model_path)));
   }
-  reporter.log(
-      fmt::format("gap {:.2g} (primal {:.8g}, bound {:.8g}) after {:.2g} s: load {:.2g}, solve "
-                  "{:.2g}, check {:.2g}",
-                  all.relative_gap, all.primal, all.dual, total_seconds, load_seconds,
-                  report->solve_seconds, report->certify_seconds));
+  const std::string reached = all.bound == "none"
+                                  ? fmt::format("primal {:.8g}, without a bound", all.primal)
+                                  : fmt::format("gap {:.2g} (primal {:.8g}, bound {:.8g})",
+                                                all.relative_gap, all.primal, all.dual);
+  reporter.log(fmt::format("{} after {:.2g} s: load {:.2g}, solve {:.2g}, check {:.2g}", reached,
+                           total_seconds, load_seconds, report->solve_seconds,
+                           report->certify_seconds));
   if (report->status == StopReason::interrupted) return signal_exit_code();
   if (report->status == StopReason::limit && require_converged) return 3;
   return 0;

@@ -286,9 +286,10 @@ class Trainer {
     if (solver_ != Solver::pegasos) {
       fail("usage.value", "--start: only --solver pegasos begins at a model");
     }
-    if (!report_.model.kernel.linear() || !start.kernel.linear()) {
+    if (!report_.model.kernel.linear()) {
       fail("usage.value", "--start: training with a kernel begins at 0");
     }
+    if (!start.kernel.linear()) fail("model.start", "the model to start from has a kernel");
     if (options_.pegasos.t0 == 0) {
       fail("usage.value", "--t0: with --start expected at least 1: step 1 forgets where it began");
     }
@@ -376,14 +377,18 @@ class Trainer {
       Solution& solution = solutions[k - first];
       count(k, solution, share);
       const bool interrupted = monitors[k - first].reason() == StopReason::interrupted;
-      if (model.kernel.linear()) {
-        keep(k, problems[k - first], solution, pool);
-      } else {
-        in_kernel_[k] = std::move(solution);  // judged when all classes are there
+      if (!model.kernel.linear()) {  // judged when all classes are there
+        in_kernel_[k] = {std::move(solution), interrupted};
+        continue;
       }
-      const std::lock_guard lock(mutex_);
-      interrupted_ = interrupted_ || (interrupted && !converged(model.problems[k]));
+      keep(k, problems[k - first], solution, pool);
+      note_end(k, interrupted);
     }
+  }
+
+  void note_end(std::size_t k, bool interrupted) {
+    const std::lock_guard lock(mutex_);
+    interrupted_ = interrupted_ || (interrupted && !converged(report_.model.problems[k]));
   }
 
   void count(std::size_t k, const Solution& solution, double solve_seconds) {
@@ -422,7 +427,9 @@ class Trainer {
     const Stopwatch certify_clock;
     std::vector<std::uint64_t> support;
     for (std::uint64_t i = 0; i < data_.rows(); ++i) {
-      const auto uses = [i](const Solution& s) { return !s.w.empty() && s.w[i] != 0; };
+      const auto uses = [i](const InKernel& k) {
+        return !k.solution.w.empty() && k.solution.w[i] != 0;
+      };
       if (std::ranges::any_of(in_kernel_, uses)) support.push_back(i);
     }
     model.support = keep_rows(data_, support);
@@ -437,13 +444,14 @@ class Trainer {
                           .costs = costs_,
                           .cost = model.origin.cost,
                           .bias = feature});
+      Solution& solution = in_kernel_[k].solution;
       double sum = 0;
       for (const std::uint64_t i : support) {
-        model.weights.push_back(in_kernel_[k].w.empty() ? 0.0 : in_kernel_[k].w[i]);
+        model.weights.push_back(solution.w.empty() ? 0.0 : solution.w[i]);
         sum += model.weights.back();
       }
       model.problems[k].bias = feature * feature * sum;
-      alphas.push_back(std::move(in_kernel_[k].alpha));
+      alphas.push_back(std::move(solution.alpha));
     }
     const std::vector<Certificate> certificates = certify(
         problems, model.kernel, rows_ == &data_ ? model.support : keep_rows(*rows_, support),
@@ -452,6 +460,7 @@ class Trainer {
       model.problems[k].certificate = certificates[k];
       const bool keeps = options_.witness && !alphas[k].empty();
       if (keeps) model.problems[k].witness = compact(problems[k], alphas[k]);
+      note_end(k, in_kernel_[k].interrupted);
     }
     report_.certify_seconds += certify_clock.seconds();
   }
@@ -558,7 +567,11 @@ class Trainer {
   std::function<void(const Progress&)> observer_;
   std::mutex mutex_;  // guards what follows while problems run side by side
   TrainReport report_;
-  std::vector<Solution> in_kernel_;  // of all problems, with a kernel
+  struct InKernel {
+    Solution solution;
+    bool interrupted = false;
+  };
+  std::vector<InKernel> in_kernel_;  // of all problems, with a kernel
   double initial_primal_ = 0;        // P(0)
   bool interrupted_ = false;
   bool stalled_ = false;

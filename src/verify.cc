@@ -176,10 +176,11 @@ class Recount {
   std::vector<double> costs_;
 };
 
-// With a kernel the bias is what the constant feature contributes, and nothing of its own.
+// The bias is what the constant feature contributes, and nothing of its own.
 bool bias_follows(const Model& model, std::size_t k) {
-  if (model.kernel.linear()) return true;
   const double feature = model.origin.bias_feature;
+  if (feature == 0) return model.problems[k].bias == 0;
+  if (model.kernel.linear()) return true;  // the feature's weight is derived from it
   double sum = 0, size = 0;
   for (const double coefficient : model.weights_of(k)) {
     sum += coefficient;

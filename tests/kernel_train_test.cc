@@ -100,9 +100,9 @@ TEST(TrainKernel, PredictsTheFormula) {
           for (std::uint64_t i = 0; i < m.rows; ++i) {
             std::vector<double> expected(problems);
             for (std::uint64_t j = 0; j < s.rows; ++j) {
-              std::vector<double> difference(9);  // features 9 .. 11 are unknown to the model
+              std::vector<double> difference(12);  // features 9 .. 11 are unknown to the model
               for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
-                if (m.columns[k] < 9) difference[m.columns[k]] += static_cast<double>(m.values[k]);
+                difference[m.columns[k]] += static_cast<double>(m.values[k]);
               }
               for (std::uint64_t k = s.offsets[j]; k < s.offsets[j + 1]; ++k) {
                 difference[s.columns[k]] -= static_cast<double>(s.values[k]);
@@ -299,7 +299,7 @@ TEST(TrainKernel, RefusesWhatHasNoMeaning) {
   control.start = &curved;
   TrainOptions plain;
   plain.solver = Solver::pegasos;
-  EXPECT_EQ(train(data, plain, control).error().id, "usage.value");
+  EXPECT_EQ(train(data, plain, control).error().id, "model.start");
   const TempFolder folder;
   EXPECT_EQ(save_model(curved, folder / "m", ModelFormat::liblinear).error().id, "model.format");
   // Values that overflow in the kernel are an error, not a model of nans.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace hinge {
 
@@ -12,6 +13,8 @@ enum class KernelKind : std::uint8_t {
   poly,     // (gamma <x, z> + coef0)^degree
   sigmoid,  // tanh(gamma <x, z> + coef0)
 };
+
+std::string_view to_string(KernelKind kind);  // "rbf"
 
 struct KernelFunction {
   KernelKind kind = KernelKind::linear;

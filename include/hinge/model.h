@@ -121,7 +121,8 @@ struct Predictions {
   std::vector<double> scores;          // rows x problems, row by row
 };
 
-// Columns the model has never seen count as zero. Thread-safe; `threads` 0 = all cores.
+// Columns the model has never seen count as zero; but with an rbf kernel they make a row longer,
+// and so farther from all others. Thread-safe; `threads` 0 = all cores.
 Result<Predictions> predict(const Model& model, const Dataset& data, int threads = 0);
 
 // native: a safetensors file that holds everything. liblinear: LIBLINEAR's text, which holds

@@ -112,9 +112,7 @@ class KernelScorer {
       common_.visit([&](const auto& m) {
         block.load(
             count, [&](std::size_t b) { return known_part(row_of(m, i + b), support_.features()); },
-            [&](std::size_t b) {
-              return square_of(known_part(row_of(all, i + b), model_.features));
-            });
+            [&](std::size_t b) { return square_of(row_of(all, i + b)); });
       });
     });
   }
@@ -140,6 +138,11 @@ std::string_view to_string(StopReason reason) {
       return "interrupted";
   }
   return "limit";
+}
+
+std::string_view to_string(KernelKind kind) {
+  constexpr std::string_view kNames[] = {"linear", "rbf", "poly", "sigmoid"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 Certificate Model::certificate() const {

@@ -43,10 +43,8 @@ Json options_json(const Model& model) {
           {"reject", model.reject}};
 }
 
-constexpr std::string_view kKernelNames[] = {"linear", "rbf", "poly", "sigmoid"};
-
 Json kernel_json(const KernelFunction& kernel) {
-  return {{"kind", kKernelNames[static_cast<std::size_t>(kernel.kind)]},
+  return {{"kind", to_string(kernel.kind)},
           {"gamma", kernel.gamma},
           {"degree", kernel.degree},
           {"coef0", kernel.coef0}};
@@ -255,13 +253,15 @@ Precision read_precision(const TensorFile& file, const std::string& text) {
 
 KernelFunction kernel_from(const TensorFile& file, const Json& json) {
   KernelFunction kernel;
-  const auto found = std::ranges::find(kKernelNames, json.at("kind").get<std::string>());
-  if (found == std::end(kKernelNames)) file.reject("header", "unknown kernel");
-  kernel.kind = static_cast<KernelKind>(found - std::begin(kKernelNames));
+  const std::string& kind = json.at("kind").get<std::string>();
+  for (const KernelKind one : {KernelKind::rbf, KernelKind::poly, KernelKind::sigmoid}) {
+    if (kind == to_string(one)) kernel.kind = one;
+  }
+  if (kernel.linear()) file.reject("header", "unknown kernel");
   kernel.gamma = real(file, json.at("gamma"));
   kernel.degree = whole<int>(file, json.at("degree"));
   kernel.coef0 = real(file, json.at("coef0"));
-  if (kernel.linear() || !(kernel.gamma > 0) || kernel.degree < 1) {
+  if (!(kernel.gamma > 0) || kernel.degree < 1) {
     file.reject("content", "the kernel makes no sense");
   }
   return kernel;

@@ -152,6 +152,12 @@ class Pegasos {
     std::vector<double> drawn = {};  // the point drawn by lot
   };
 
+  struct Candidate {
+    double primal = 0;
+    double factor = 1;  // by which the point is multiplied
+  };
+
+  bool together() const { return asked_.budget > 0; }
   bool suffix() const { return asked_.iterate == Iterate::suffix; }
   bool by_lot() const {
     return asked_.iterate == Iterate::random || asked_.iterate == Iterate::best_of;
@@ -298,8 +304,13 @@ class Pegasos {
     passes_.scores(m_.rows, std::identity(), w.data(), rows.data());
     std::vector<double> squares(passes_.stride());
     passes_.squares(w.data(), rows.data(), squares.data());
+    std::vector<Candidate> candidates(planes_);
     for (std::size_t c = 0; c < planes_; ++c) {
-      if (best_[c].open()) guess_alpha(run, c, judge(c, w, squares[c], rows), rows);
+      if (best_[c].open()) candidates[c] = judge(c, squares[c], rows);
+    }
+    keep_better(candidates, w);
+    for (std::size_t c = 0; c < planes_; ++c) {
+      if (best_[c].open()) guess_alpha(run, c, candidates[c].factor, rows);
     }
     bound(rows);
     if (proves_ && !run.counts_mark.empty() && std::ranges::any_of(best_, &Best::poor)) {
@@ -312,9 +323,8 @@ class Pegasos {
     return stop;
   }
 
-  // P at the point, or at the best multiple of it; returns the multiple.
-  double judge(std::size_t c, const std::vector<double>& w, double square,
-               const std::vector<double>& scores) {
+  // P at the point, or at the best multiple of it.
+  Candidate judge(std::size_t c, double square, const std::vector<double>& scores) const {
     const Problem& problem = problems_[c];
     const std::size_t stride = passes_.stride();
     double factor = 1;
@@ -335,13 +345,26 @@ class Pegasos {
       fail("solver.nonfinite", fmt::format("the objective is not finite after {} steps", steps_),
            "scale the data, or lower --cost");
     }
-    Best& best = best_[c];
-    if (primal < best.primal) {
-      best.primal = primal;
-      best.w.resize(passes_.dimension());
-      for (std::size_t j = 0; j < best.w.size(); ++j) best.w[j] = factor * w[j * stride + c];
+    return {primal, factor};
+  }
+
+  // Takes what is better than the best so far. Each problem may have its point from another look;
+  // not so under a budget of rows for all of them.
+  void keep_better(const std::vector<Candidate>& candidates, const std::vector<double>& w) {
+    double now = 0, before = 0;
+    for (std::size_t c = 0; c < planes_; ++c) {
+      now += candidates[c].primal;
+      before += best_[c].primal;
     }
-    return factor;
+    for (std::size_t c = 0; c < planes_; ++c) {
+      Best& best = best_[c];
+      if (together() ? now >= before : best.done || candidates[c].primal >= best.primal) continue;
+      best.primal = candidates[c].primal;
+      best.w.resize(passes_.dimension());
+      for (std::size_t j = 0; j < best.w.size(); ++j) {
+        best.w[j] = candidates[c].factor * w[j * passes_.stride() + c];
+      }
+    }
   }
 
   // Replaces scores by y alpha, alpha = U times the share of its visits, in about the last half of
@@ -451,7 +474,7 @@ class Pegasos {
     now.relative_gap =
         best.primal > 0 ? std::max(0.0, (best.primal - now.dual) / best.primal) : 0.0;
     const bool stop = monitors_[c].report(now);
-    best.done = stop && monitors_[c].reason() == StopReason::converged;
+    best.done = stop && monitors_[c].reason() == StopReason::converged && !together();
     if (best.done) {
       best.steps = steps_;
       best.rows_touched = rows_touched_;

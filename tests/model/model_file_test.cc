@@ -322,7 +322,7 @@ TEST_F(ModelFile, SupportRowsMustMakeSense) {
     return after([&](Parts& p) { p.edit("kernel", from, to); });
   };
   EXPECT_EQ(kernel("poly", "rbf"), "accepted");
-  EXPECT_EQ(kernel("poly", "linear"), "model.content");
+  EXPECT_EQ(kernel("poly", "linear"), "model.header");
   EXPECT_EQ(kernel("poly", "gauss"), "model.header");
   EXPECT_EQ(kernel("0.125", "0"), "model.content");
   EXPECT_EQ(kernel("0.125", "-1"), "model.content");
