@@ -15,7 +15,7 @@ The two do not solve the same problem. LIBSVM has a bias that is not regularised
 regularised one; of several classes LIBSVM trains every pair against each other, hinge each against the rest. LIBSVM
 stops at its tolerance (-e 0.001), hinge after so many epochs ("gap" says how far from the optimum it proves to be, in
 per cent) and spends part of its time on that proof ("proof": seconds of certifying). LIBSVM keeps 1 GiB of kernel
-values here (-m 1024; its default is 100 MB), hinge as many at most, and none where those of all pairs do not fit.
+values here (-m 1024; its default is 100 MB), hinge up to 4 GiB, but no more than a quarter of the machine's memory.
 
 A slice of N rows takes every (rows/N)-th row of the file, since rows may lie in some order; the test part is sliced
 likewise, to at most 10,000 rows.
