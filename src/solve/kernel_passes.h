@@ -374,7 +374,7 @@ class KernelPasses {
   std::vector<std::uint64_t> upcoming(std::uint64_t i, const Skip& skip) {
     std::vector<std::uint64_t> rows = {i};
     auto next = std::ranges::find(expected_, i);
-    expected_ = {next, expected_.end()};
+    if (next != expected_.end()) expected_ = {next, expected_.end()};
     for (; next != expected_.end() && rows.size() < block_.capacity(); ++next) {
       if (!skip(*next) && std::ranges::find(rows, *next) == rows.end()) rows.push_back(*next);
     }

@@ -158,6 +158,9 @@ class Pegasos {
   };
 
   bool together() const { return asked_.budget > 0; }
+  // Steps without a look at the clock; with a kernel one may take as long as thousands without.
+  static constexpr std::uint64_t kStepsAtOnce = Space::kLinear ? kNever : 64;
+
   bool suffix() const { return asked_.iterate == Iterate::suffix; }
   bool by_lot() const {
     return asked_.iterate == Iterate::random || asked_.iterate == Iterate::best_of;
@@ -195,7 +198,8 @@ class Pegasos {
     while (run.steps < run.total && !stopped_) {
       const std::uint64_t until =
           std::min({run.next_look, run.points.next(), run.counts.next(), run.next_draw, run.total});
-      const std::span<const std::uint64_t> rows = batches.next(until - run.steps);
+      const std::span<const std::uint64_t> rows =
+          batches.next(std::min(until - run.steps, kStepsAtOnce));
       run.state.run(rows, batches.ahead());
       const std::uint64_t steps = (rows.size() + batch_ - 1) / batch_;
       run.steps += steps;
