@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       together.solver = hinge::Solver::pegasos;
       if (together.pegasos.epochs > 0) together.pegasos.steps = 0;
       hinge::KernelFunction& kernel = together.pegasos.kernel;
-      if (kernel.linear()) kernel.kind = hinge::KernelKind::rbf;
+      kernel.kind = hinge::KernelKind::poly;  // which has all of them
       if (!kernel.positive_definite()) together.gap = {};
       if (together.pegasos.budget > 0) together.pegasos.projection = false;
       const hinge::Result<void> valid = validate(together);

@@ -414,6 +414,10 @@ Result<void> validate(const TrainOptions& o) {
       check(!o.gap || kernel.positive_definite(),
             "--gap: this kernel is no inner product (sigmoid, or poly with coef0 < 0), and no "
             "bound can be proved");
+      check(kernel.kind != KernelKind::rbf || kernel.coef0 == 0,
+            "--coef0: the kernel rbf has none; poly and sigmoid have");
+      check(kernel.kind == KernelKind::poly || kernel.degree == KernelFunction{}.degree,
+            "--degree: only the kernel poly has one");
       check(p.budget == 0 || !p.projection, "give --budget or --projection, not both");
     }
     check(p.t0.value_or(0) <= kMaxT0, "t0: expected a whole number from 0 to 2^53");

@@ -29,14 +29,17 @@ constexpr std::uint64_t kSweepClasses = 32;   // most classes of a sweep of Pega
 constexpr std::uint64_t kKernelVectors = 32;  // as long as there are columns, in the way of kernels
 constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a thousand times larger
 
-// Memory for kernel values that are kept; how much there is changes the time only.
-std::uint64_t kernel_memory(const TrainOptions& options) {
+// Memory for kernel values that are kept, where `need` is what training takes besides; how much
+// there is changes the time only.
+std::uint64_t kernel_memory(const TrainOptions& options, double need) {
   constexpr std::uint64_t kMost = std::uint64_t{4} << 30;
-  return options.memory == 0 ? std::min(kMost, physical_memory() / 4) : options.memory / 2;
+  if (options.memory == 0) return std::min(kMost, physical_memory() / 4);
+  return static_cast<std::uint64_t>(std::max(0.0, static_cast<double>(options.memory) - need));
 }
 
-void check_data(const Dataset& data, const TrainOptions& options, bool start,
-                std::vector<Error>& warnings) {
+// Returns how much memory training takes.
+TrainingMemory check_data(const Dataset& data, const TrainOptions& options, bool start,
+                          std::vector<Error>& warnings) {
   const std::size_t classes = data.classes().size();
   if (data.rows() == 0) fail("data.empty", "no rows");
   if (classes < 2) {
@@ -57,11 +60,12 @@ void check_data(const Dataset& data, const TrainOptions& options, bool start,
       static_cast<std::uint64_t>(options.threads > 0 ? options.threads : available_cores());
   SweepShape sweep;
   if (chosen_solver(options) == Solver::pegasos) {
-    const bool kernel = !options.pegasos.kernel.linear();
-    sweep.planes = std::min(planes, kSweepClasses * (kernel ? 1 : threads));
+    sweep.kernel = !options.pegasos.kernel.linear();
+    sweep.planes = std::min(planes, kSweepClasses * (sweep.kernel ? 1 : threads));
+    if (options.pegasos.budget > 0) sweep.planes = planes;
+    sweep.threads = threads;
     sweep.batch = options.pegasos.batch == 0 ? data.rows() : options.pegasos.batch;
     sweep.start = start;
-    if (kernel) sweep.kernel_memory = kernel_memory(options);
   }
   const TrainingMemory need = training_memory(data, planes, sweep);
   if (need.weights > 0.9 * static_cast<double>(physical_memory())) {
@@ -87,6 +91,7 @@ void check_data(const Dataset& data, const TrainOptions& options, bool start,
                     std::ranges::count_if(data.classes(), rare), first->label, first->rows,
                     data.rows())));
   }
+  return need;
 }
 
 // A pass over the bare values: cheap, since nothing is looked up.
@@ -187,7 +192,9 @@ class Trainer {
   }
 
   TrainReport run() {
-    check_data(data_, options_, control_.start != nullptr, report_.warnings);
+    const TrainingMemory need =
+        check_data(data_, options_, control_.start != nullptr, report_.warnings);
+    kernel_memory_ = kernel_memory(options_, need.all());
     check_scale(data_, pool_, report_.warnings);
     prepare();
     check_pegasos();
@@ -318,6 +325,12 @@ class Trainer {
     if (control_.start != nullptr) return false;
     for (std::size_t k = first; k < last; ++k) {
       BinaryProblem& out = report_.model.problems[k];
+      if (!report_.model.kernel.linear()) {  // judged with the others
+        if (report_.model.kernel.positive_definite()) {
+          in_kernel_[k].solution.alpha.assign(data_.rows(), 0.0);
+        }
+        continue;
+      }
       out.certificate = {
           .primal = initial_primal_, .dual = 0, .relative_gap = 1, .bound = "witness"};
       if (options_.witness) out.witness.states.assign((data_.rows() + 3) / 4, 0);
@@ -331,8 +344,10 @@ class Trainer {
   void solve_with_kernel() {
     const std::size_t problems = report_.model.problems.size();
     in_kernel_.resize(problems);
-    for (std::size_t first = 0; first < problems; first += kSweepClasses) {
-      solve(first, std::min<std::size_t>(problems, first + kSweepClasses), pool_);
+    // A budget is one for all classes.
+    const std::size_t together = options_.pegasos.budget > 0 ? problems : kSweepClasses;
+    for (std::size_t first = 0; first < problems; first += together) {
+      solve(first, std::min(problems, first + together), pool_);
     }
     keep_in_kernel();
   }
@@ -363,7 +378,7 @@ class Trainer {
                              .kernels = &choose_kernels(options_.instruction_set),
                              .pegasos = options_.pegasos,
                              .start = starts,
-                             .kernel_memory = kernel_memory(options_)};
+                             .kernel_memory = kernel_memory_};
     options.pegasos.kernel = model.kernel;
     const Stopwatch solve_clock;
     std::vector<Solution> solutions;
@@ -572,7 +587,8 @@ class Trainer {
     bool interrupted = false;
   };
   std::vector<InKernel> in_kernel_;  // of all problems, with a kernel
-  double initial_primal_ = 0;        // P(0)
+  std::uint64_t kernel_memory_ = 0;
+  double initial_primal_ = 0;  // P(0)
   bool interrupted_ = false;
   bool stalled_ = false;
   bool cut_short_ = false;

@@ -173,6 +173,7 @@ TEST(TrainKernel, VerifyAgreesAndNoticesEveryChange) {
       };
       EXPECT_TRUE(agrees([](Model&) {}));
       EXPECT_FALSE(agrees([](Model& m) { m.weights[3] += 1e-3; }));
+      EXPECT_FALSE(agrees([](Model& m) { m.weights[3] = 1e200; }));
       EXPECT_FALSE(agrees([](Model& m) { m.kernel.gamma *= 1.01; }));
       EXPECT_FALSE(agrees([](Model& m) { m.problems[0].certificate.dual *= 1.001; }));
       EXPECT_FALSE(agrees([](Model& m) { m.problems[0].certificate.relative_gap /= 2; }));
@@ -200,6 +201,11 @@ TEST(TrainKernel, KernelsThatAreNoInnerProductHaveNoBound) {
     EXPECT_EQ(model.certificate().relative_gap, 1);
     EXPECT_TRUE(model.problems[0].witness.empty());
     EXPECT_TRUE(verify(model, data).value().agrees);
+    Model forged = model;
+    forged.problems[0].certificate.dual = 0.999 * model.problems[0].certificate.primal;
+    forged.problems[0].certificate.relative_gap = 0.001;
+    forged.problems[0].certificate.bound = "witness";
+    EXPECT_FALSE(verify(forged, data).value().agrees);
     TrainOptions asked = with_kernel(kernel);
     asked.gap = 0.1;
     EXPECT_EQ(train(data, asked).error().id, "usage.value");
@@ -276,6 +282,7 @@ TEST(TrainKernel, AnInterruptGivesTheBestModelSoFar) {
   const TrainReport none = train(data, with_kernel(kRbf, 1000), control).value();
   EXPECT_EQ(none.status, StopReason::interrupted);
   EXPECT_EQ(none.iterations, 0U);
+  EXPECT_EQ(none.model.certificate().bound, "witness");
   EXPECT_TRUE(verify(none.model, data).value().agrees);
   stop = false;
   std::uint64_t records = 0;
@@ -306,6 +313,58 @@ TEST(TrainKernel, RefusesWhatHasNoMeaning) {
   const Dataset large = testing::dataset_from_text("1 1:1e30\n-1 1:-1e30 2:1\n");
   const KernelFunction poly = {.kind = KernelKind::poly, .gamma = 1e30, .degree = 50, .coef0 = 0};
   EXPECT_EQ(train(large, with_kernel(poly)).error().id, "solver.nonfinite");
+}
+
+// A column that is large and constant is no part of any difference.
+TEST(TrainKernel, LargeColumnsDoNotDrownTheOthers) {
+  std::string plain, shifted;
+  Random random(6);
+  for (int i = 0; i < 150; ++i) {
+    const double x = 6 * random.uniform();
+    const std::string label = std::sin(2 * x) > 0 ? "1" : "-1";
+    plain += label + " 2:" + std::to_string(x) + "\n";
+    shifted += label + " 1:1e8 2:" + std::to_string(x) + "\n";
+  }
+  const Dataset small = testing::dataset_from_text(plain),
+                large = testing::dataset_from_text(shifted);
+  TrainOptions options = with_kernel({.kind = KernelKind::rbf, .gamma = 1}, 50);
+  options.cost = 10;
+  const Model expected = train(small, options).value().model;
+  const Model model = train(large, options).value().model;
+  EXPECT_NEAR(model.certificate().primal, expected.certificate().primal,
+              1e-6 * expected.certificate().primal);
+  EXPECT_NEAR(model.certificate().dual, expected.certificate().dual,
+              1e-6 * expected.certificate().dual);
+  EXPECT_EQ(accuracy(model, large), accuracy(expected, small));
+  EXPECT_TRUE(verify(model, large).value().agrees);
+  // Squares that overflow when they are added.
+  ReadOptions read;
+  read.precision = Precision::f64;
+  const Dataset far =
+      testing::dataset_from_text("1 1:1.3e154\n-1 1:0.9e154\n1 1:1.2e154\n-1 1:0.5e154\n", read);
+  EXPECT_LE(train(far, with_kernel({.kind = KernelKind::rbf, .gamma = 1}))
+                .value()
+                .model.certificate()
+                .dual,
+            2 * (1 + 1e-9));
+  // A feature that no support row has, beside such columns.
+  const Dataset rows =
+      testing::dataset_from_text("1 1:1e8 2:1\n1 1:1e8 2:1 3:1\n1 1:1e8 2:1 3:50\n");
+  const Predictions said = predict(model, rows).value();
+  EXPECT_NEAR(said.scores[1], said.scores[0] * std::exp(-1), 1e-9);
+  EXPECT_NEAR(said.scores[2], 0, 1e-9);
+}
+
+TEST(TrainKernel, BudgetHoldsForMoreClassesThanASweep) {
+  std::string text;
+  Random random(8);
+  for (int i = 0; i < 400; ++i) {
+    text += std::to_string(i % 40) + " 1:" + std::to_string(i % 40 + random.uniform()) + "\n";
+  }
+  TrainOptions options = with_kernel({.kind = KernelKind::rbf, .gamma = 1}, 3);
+  options.cost = 10;
+  options.pegasos.budget = 50;
+  EXPECT_LE(train(testing::dataset_from_text(text), options).value().model.support.rows(), 50U);
 }
 
 TEST(TrainKernel, RowsWithoutFeatures) {

@@ -334,6 +334,8 @@ TEST(Options, Kernels) {
     EXPECT_NE(valid(solver, {{"kernel", "poly"}, {"coef0", "-1"}, {"gap", "0.1"}}), "");
     EXPECT_EQ(valid(solver, {{"kernel", "poly"}, {"coef0", "-1"}}), "");
     EXPECT_NE(valid(solver, {{"kernel", "rbf"}, {"budget", "9"}, {"projection", "on"}}), "");
+    EXPECT_NE(valid(solver, {{"kernel", "rbf"}, {"coef0", "1"}}), "");
+    EXPECT_NE(valid(solver, {{"kernel", "sigmoid"}, {"degree", "2"}}), "");
     EXPECT_NE(valid(solver, {{"gamma", "0.5"}}), "");
     EXPECT_NE(valid(solver, {{"budget", "5"}}), "");
   }

@@ -206,6 +206,9 @@ TEST(Verify, AgreesWithEveryModelAndNoticesEveryChange) {
       other.weights[3] += 1e-3;
       EXPECT_FALSE(verify(other, data).value().agrees);
       other = model;
+      other.weights[3] = 1e200;  // the primal is infinite
+      EXPECT_FALSE(verify(other, data).value().agrees);
+      other = model;
       other.problems[0].bias += 1e-3;
       EXPECT_FALSE(verify(other, data).value().agrees);
       other = model;
@@ -241,6 +244,13 @@ TEST(Verify, RefusesAForgedNumberOfFeatures) {
   model.features = 3;
   model.weights.resize(3);
   EXPECT_EQ(verify(model, data).error().id, "verify.data");
+}
+
+TEST(Verify, NoticesABiasOfNoFeature) {
+  const Dataset data = testing::random_dataset({.rows = 50});
+  Model model = train(data).value().model;
+  model.problems[0].bias = 1000;
+  EXPECT_FALSE(verify(model, data).value().agrees);
 }
 
 TEST(Verify, ABoundAboveThePrimalIsRefuted) {

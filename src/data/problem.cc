@@ -81,10 +81,11 @@ TrainingMemory training_memory(const Dataset& data, std::uint64_t planes, const 
     const double start = sweep.start ? 8 * together : 0;
     memory.work += rows * (24 + 34 * together + start) +
                    static_cast<double>(sweep.batch) * (24 + 24 * together);
-    if (sweep.kernel_memory >
-        0) {  // points are coefficients of rows, and rows are kept in the model
-      memory.work += rows * 64 * together + 2 * memory.rows +
-                     std::min(8 * rows * rows, static_cast<double>(sweep.kernel_memory));
+    if (sweep.kernel) {
+      // Coefficients for rows, and rows in the model; blocks of rows made dense, here and in the
+      // proof, where each thread has one. Kernel values that are kept take what is left.
+      memory.work += rows * 64 * together + 2 * memory.rows;
+      memory.weights += columns * (128 + 96 * static_cast<double>(sweep.threads));
     } else {
       memory.weights += columns * (64 * together + start);
     }

@@ -43,10 +43,11 @@ bool labels_lie_mixed(const Dataset& data);
 
 // Hyperplanes that are worked on together (Pegasos), rather than each in its turn.
 struct SweepShape {
-  std::uint64_t planes = 0;         // 0: no sweep
-  std::uint64_t batch = 1;          // rows of a step
-  bool start = false;               // begins at a model
-  std::uint64_t kernel_memory = 0;  // with a kernel: most memory for kernel values
+  std::uint64_t planes = 0;   // 0: no sweep
+  std::uint64_t batch = 1;    // rows of a step
+  bool start = false;         // begins at a model
+  bool kernel = false;        // points are coefficients of rows
+  std::uint64_t threads = 1;  // that compute kernel values
 };
 
 // About how much memory training takes on these rows, in bytes; in double, since it may be absurd.

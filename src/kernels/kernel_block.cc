@@ -13,7 +13,24 @@ double power(double x, int n) {
   return result;
 }
 
+// tanh(x) = t/(2 - t) with t = 1 - e^(-2x), of x >= 0. Where e^(-2x) is near 1, t comes from its
+// series.
+double tanh_from(double x, double power) {
+  double t = 1 - power;
+  if (const double y = 2 * x; y < 0.3) {
+    t = 0;
+    for (int n = 13; n > 0; --n) t = y / n * (1 - t);
+  }
+  return t / (2 - t);
+}
+
 }  // namespace
+
+bool needs_differences(const KernelFunction& kernel, double largest) {
+  constexpr double kRounding = 0x1p-50, kTolerance = 1e-10, kNearOverflow = 1e300;
+  return kernel.kind == KernelKind::rbf &&
+         (kernel.gamma * largest * kRounding > kTolerance || largest > kNearOverflow);
+}
 
 void apply_kernel(const KernelFunction& kernel, const Kernels& loops, double square,
                   const double* squares, double* dots, std::size_t size) {
@@ -33,19 +50,17 @@ void apply_kernel(const KernelFunction& kernel, const Kernels& loops, double squ
       }
       break;
     case KernelKind::sigmoid:
-      // tanh(x) = sign(x) (1 - q)/(1 + q) with q = exp(-2|x|). A piece at a time, whose signs are
-      // remembered.
+      // A piece at a time, whose arguments are remembered.
       for (std::size_t k = 0; k < size; k += 64) {
         const std::size_t count = std::min<std::size_t>(64, size - k);
-        double signs[64];
+        double x[64];
         for (std::size_t j = 0; j < count; ++j) {
-          const double x = gamma * dots[k + j] + coef0;
-          signs[j] = std::copysign(1.0, x);
-          dots[k + j] = -2 * std::abs(x);
+          x[j] = gamma * dots[k + j] + coef0;
+          dots[k + j] = -2 * std::abs(x[j]);
         }
         loops.exp_all(dots + k, count);
         for (std::size_t j = 0; j < count; ++j) {
-          dots[k + j] = signs[j] * ((1 - dots[k + j]) / (1 + dots[k + j]));
+          dots[k + j] = std::copysign(tanh_from(std::abs(x[j]), dots[k + j]), x[j]);
         }
       }
       break;

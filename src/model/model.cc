@@ -62,13 +62,16 @@ class KernelScorer {
         coefficients_(model.width() * stride_),
         numbers_(kSupport) {
     if (are_sparse(support_.nonzeros(), model.features, kMostRows)) {
-      const std::vector<std::uint32_t> columns = occurring_columns(support_);
-      support_ = keep_columns(support_, columns);
-      common_ = keep_columns(rows, columns);
+      columns_ = occurring_columns(support_);
+      support_ = keep_columns(support_, columns_);
+      common_ = keep_columns(rows, columns_);
     }
     support_.visit([&](const auto& m) {
       for (std::uint64_t j = 0; j < m.rows; ++j) squares_.push_back(square_of(row_of(m, j)));
     });
+    differences_ = needs_differences(
+        model.kernel, std::accumulate(squares_.begin(), squares_.end(), 0.0,
+                                      [](double a, double b) { return std::max(a, b); }));
     for (std::size_t k = 0; k < model.problems.size(); ++k) {
       for (std::size_t j = 0; j < model.width(); ++j) {
         coefficients_[j * stride_ + k] = model.weights_of(k)[j];
@@ -80,7 +83,7 @@ class KernelScorer {
   void scores(std::uint64_t begin, std::uint64_t end, double* out) const {
     const std::size_t problems = model_.problems.size();
     const Kernels& kernels = best_kernels();
-    KernelBlock block(model_.kernel, support_.features(), kernels);
+    KernelBlock block(model_.kernel, support_.features(), differences_, kernels);
     std::vector<double> values(block.capacity() * kSupport), part(stride_);
     std::fill_n(out, (end - begin) * problems, 0.0);
     for (std::uint64_t i = begin; i < end; i += block.capacity()) {
@@ -107,19 +110,38 @@ class KernelScorer {
  private:
   static constexpr std::size_t kSupport = 512, kMostRows = 16;
 
+  // Of what `common_` leaves out.
+  template <class Value>
+  double square_outside(const SparseRow<Value>& row) const {
+    double sum = 0;
+    for (std::size_t k = 0; k < row.size; ++k) {
+      const std::uint32_t column = row.columns[k];
+      const bool common = columns_.empty() ? column < support_.features()
+                                           : std::ranges::binary_search(columns_, column);
+      const auto value = static_cast<double>(row.values[k]);
+      if (!common) sum += value * value;
+    }
+    return sum;
+  }
+
   void load(KernelBlock& block, std::uint64_t i, std::size_t count) const {
     rows_.visit([&](const auto& all) {
       common_.visit([&](const auto& m) {
         block.load(
             count, [&](std::size_t b) { return known_part(row_of(m, i + b), support_.features()); },
-            [&](std::size_t b) { return square_of(row_of(all, i + b)); });
+            [&](std::size_t b) {
+              const auto row = row_of(all, i + b);
+              return differences_ ? square_outside(row) : square_of(row);
+            });
       });
     });
   }
 
   const Model& model_;
   const Dataset& rows_;
-  Dataset support_, common_;  // support rows, and the rows, in the columns of the former
+  Dataset support_, common_;            // support rows, and the rows, in the columns of the former
+  std::vector<std::uint32_t> columns_;  // these; empty: all below support_.features()
+  bool differences_ = false;
   std::size_t stride_;
   std::vector<double> coefficients_;    // of support row j and problem k at j * stride + k
   std::vector<std::uint32_t> numbers_;  // 0, 1, 2, ...

@@ -354,11 +354,12 @@ void check_sense(const TensorFile& file, const Model& model) {
       std::ranges::any_of(o.class_weights, [](const ClassWeight& w) { return !(w.factor > 0); })) {
     file.reject("content", "the options make no sense");
   }
-  // A converted model does not know its data, so it cannot know a bound either.
-  if (o.rows == 0 && std::ranges::any_of(model.problems, [](const BinaryProblem& p) {
-        return p.certificate.bound != "none";
-      })) {
-    file.reject("content", "a bound without rows it could follow from");
+  // A converted model does not know its data, so it cannot know a bound either; and some kernels
+  // have none.
+  if ((o.rows == 0 || !model.kernel.positive_definite()) &&
+      std::ranges::any_of(model.problems,
+                          [](const BinaryProblem& p) { return p.certificate.bound != "none"; })) {
+    file.reject("content", "a bound without rows or a kernel it could follow from");
   }
 }
 

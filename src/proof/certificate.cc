@@ -48,8 +48,10 @@ std::vector<double> combine(const Problem& problem, const CsrView<Value>& m,
 }  // namespace
 
 void set_gap(Certificate& certificate) {
-  const double gap = certificate.primal - certificate.dual;
-  certificate.relative_gap = certificate.primal > 0 ? std::max(0.0, gap / certificate.primal) : 0.0;
+  const double gap = (certificate.primal - certificate.dual) / certificate.primal;
+  certificate.relative_gap = certificate.primal == 0 ? 0.0
+                             : !std::isfinite(gap)   ? 1.0
+                                                     : std::max(0.0, gap);
 }
 
 Certificate certify(const Problem& problem, std::span<const double> w,

@@ -23,7 +23,8 @@ std::vector<Certificate> certify(std::span<const Problem> problems, const Kernel
                                  const Dataset& support, std::span<const double> coefficients,
                                  std::span<const std::vector<double>> alphas, Pool& pool);
 
-// Sets relative_gap from primal and dual: (P - D)/P, 0 when P is 0 or rounding made D exceed P.
+// Sets relative_gap from primal and dual: (P - D)/P, 0 when P is 0 or rounding made D exceed P, 1
+// where that is no number.
 void set_gap(Certificate& certificate);
 
 }  // namespace hinge

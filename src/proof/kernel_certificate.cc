@@ -25,9 +25,7 @@ void apply(const KernelFunction& kernel, Lanes& dots, const Lanes& squares, doub
     case KernelKind::linear:
       break;
     case KernelKind::rbf:
-      each([&](double dot, double other) {
-        return std::exp(-gamma * std::max(0.0, square + other - 2 * dot));
-      });
+      each([&](double dot, double other) { return std::exp(-gamma * (square + other - 2 * dot)); });
       break;
     case KernelKind::poly:
       each([&](double dot, double) { return std::pow(gamma * dot + coef0, kernel.degree); });
@@ -36,6 +34,23 @@ void apply(const KernelFunction& kernel, Lanes& dots, const Lanes& squares, doub
       each([&](double dot, double) { return std::tanh(gamma * dot + coef0); });
       break;
   }
+}
+
+// |x - z|^2 of row i of m and row j of `others`, column by column.
+template <class Value, class Other>
+double square_of_difference(const CsrView<Value>& m, std::uint64_t i, const CsrView<Other>& others,
+                            std::uint64_t j) {
+  std::uint64_t k = m.offsets[i], e = others.offsets[j];
+  double sum = 0;
+  while (k < m.offsets[i + 1] || e < others.offsets[j + 1]) {
+    const std::uint64_t ours = k < m.offsets[i + 1] ? m.columns[k] : UINT64_MAX;
+    const std::uint64_t theirs = e < others.offsets[j + 1] ? others.columns[e] : UINT64_MAX;
+    double difference = 0;
+    if (ours <= theirs) difference += static_cast<double>(m.values[k++]);
+    if (theirs <= ours) difference -= static_cast<double>(others.values[e++]);
+    sum += difference * difference;
+  }
+  return sum;
 }
 
 template <class Value>
@@ -51,12 +66,15 @@ double square_of(const CsrView<Value>& m, std::uint64_t i) {
 // Calls use(first, k, {K(x_first, z_k), K(x_first + 1, z_k), ...}) for eight rows x at a time
 // (values beyond `end` mean nothing) and the rows z_k with k < count(first). x_i is row(i) of m,
 // z_k other(k) of `others`.
+//
+// |x - z|^2 as |x|^2 + |z|^2 - 2 <x, z> is good as long as the rounding of the squares is nothing
+// to the kernel; `differences` says that it is not.
 template <class Value, class RowOf, class Other, class Count, class OtherOf, class Use>
 void for_all_pairs(const CsrView<Value>& m, std::uint64_t begin, std::uint64_t end,
                    const RowOf& row, const CsrView<Other>& others, const Count& count,
-                   const OtherOf& other, const KernelFunction& kernel, double constant,
-                   const Use& use) {
-  std::vector<Lanes> dense(m.features);
+                   const OtherOf& other, const KernelFunction& kernel, bool differences,
+                   double constant, const Use& use) {
+  std::vector<Lanes> dense(differences ? 0 : m.features);
   for (std::uint64_t first = begin; first < end; first += kLanes) {
     const std::size_t size = std::min<std::uint64_t>(kLanes, end - first);
     Lanes squares{};
@@ -69,11 +87,19 @@ void for_all_pairs(const CsrView<Value>& m, std::uint64_t begin, std::uint64_t e
         squares[b] = square_of(m, i);
       }
     };
-    fill(false);
+    if (!differences) fill(false);
     const std::uint64_t last = count(first);
     for (std::uint64_t k = 0; k < last; ++k) {
       const std::uint64_t j = other(k);
       Lanes values{};
+      if (differences) {
+        for (std::size_t b = 0; b < size; ++b) {
+          const double square = square_of_difference(m, row(first + b), others, j);
+          values[b] = std::exp(-kernel.gamma * square) + constant;
+        }
+        use(first, k, values);
+        continue;
+      }
       double square = 0;
       for (std::uint64_t e = others.offsets[j]; e < others.offsets[j + 1]; ++e) {
         const auto value = static_cast<double>(others.values[e]);
@@ -85,8 +111,17 @@ void for_all_pairs(const CsrView<Value>& m, std::uint64_t begin, std::uint64_t e
       for (std::size_t b = 0; b < size; ++b) values[b] += constant;
       use(first, k, values);
     }
-    fill(true);
+    if (!differences) fill(true);
   }
+}
+
+// Whether rounding of |x|^2 may change the kernel by more than a ten-billionth.
+template <class Value>
+bool loses_to_rounding(const KernelFunction& kernel, const CsrView<Value>& m) {
+  double largest = 0;
+  for (std::uint64_t i = 0; i < m.rows; ++i) largest = std::max(largest, square_of(m, i));
+  return kernel.kind == KernelKind::rbf &&
+         (!(largest < 1e300) || kernel.gamma * largest > 1e-10 / 1e-15);
 }
 
 // One task for each run of rows; what tasks return is added up in their order.
@@ -115,7 +150,10 @@ class KernelProof {
         constant_(problems[0].bias * problems[0].bias),
         support_(support),
         coefficients_(coefficients),
-        pool_(pool) {}
+        pool_(pool) {
+    const auto loses = [&](const auto& m) { return loses_to_rounding(kernel, m); };
+    differences_ = problems[0].data->visit(loses) || support.visit(loses);
+  }
 
   // sum_i U_i max(0, 1 - y_i score_i) for each problem
   std::vector<double> losses() const {
@@ -127,7 +165,8 @@ class KernelProof {
             std::vector<double> scores((end - begin) * planes);
             const auto all = [&](std::uint64_t) { return s.rows; };
             for_all_pairs(m, begin, end, std::identity(), s, all, std::identity(), kernel_,
-                          constant_, [&](std::uint64_t first, std::uint64_t j, const Lanes& k) {
+                          differences_, constant_,
+                          [&](std::uint64_t first, std::uint64_t j, const Lanes& k) {
                             add(scores.data() + (first - begin) * planes,
                                 std::min<std::uint64_t>(kLanes, end - first), j, k);
                           });
@@ -186,7 +225,7 @@ class KernelProof {
           count, planes, pool_,
           [&](std::uint64_t begin, std::uint64_t end, std::vector<double>& out) {
             const auto until = [end](std::uint64_t first) { return std::min(end, first + kLanes); };
-            for_all_pairs(m, begin, end, row, m, until, row, kernel_, constant_,
+            for_all_pairs(m, begin, end, row, m, until, row, kernel_, differences_, constant_,
                           [&](std::uint64_t first, std::uint64_t k, const Lanes& values) {
                             const std::size_t size = until(first) - first;
                             const double times = k < first ? 2 : 1;
@@ -221,6 +260,7 @@ class KernelProof {
   std::span<const Problem> problems_;
   const KernelFunction& kernel_;
   double constant_;
+  bool differences_ = false;
   const Dataset& support_;
   std::span<const double> coefficients_;
   Pool& pool_;

@@ -46,16 +46,16 @@ class KernelPasses {
         stride_(planes == 1 ? 1 : (planes + 3) / 4 * 4),
         kernels_(*options.kernels),
         pool_(pool),
-        block_(kernel, m.features, kernels_),
-        alone_(kernel, m.features, kernels_),
-        squares_(m.rows),
+        squares_(squares_of(m)),
+        differences_(needs_differences(kernel, *std::ranges::max_element(squares_))),
+        block_(kernel, m.features, differences_, kernels_),
+        alone_(kernel, m.features, differences_, kernels_),
         place_(m.rows, kNowhere),
         bound_rows_(options.bound_rows),
         room_(options.kernel_memory / sizeof(double) / m.rows * m.rows),
         keeps_scores_(options.kernel_way == KernelWay::scores ||
                       (options.kernel_way == KernelWay::by_budget &&
                        (options.pegasos.budget == 0 || options.pegasos.budget > m.rows / 4))) {
-    for (std::uint64_t i = 0; i < m.rows; ++i) squares_[i] = square_of(row_of(m, i));
     if (keeps_scores_) kept_at_.resize(m.rows, kNotKept);
   }
 
@@ -206,7 +206,7 @@ class KernelPasses {
     const std::vector<double> used_squares = squares_at(used);
     evaluated_ += static_cast<double>(count) * static_cast<double>(used.size());
     in_pieces(count, kPiece, [&](std::uint64_t begin, std::uint64_t end) {
-      KernelBlock block(kernel_, m_.features, kernels_);
+      KernelBlock block(kernel_, m_.features, differences_, kernels_);
       std::vector<double> values(block.capacity() * used.size());
       for (std::uint64_t k = begin; k < end; k += block.capacity()) {
         const auto size =
@@ -232,6 +232,12 @@ class KernelPasses {
   static constexpr std::uint64_t kPiece = 256;       // rows of a shared pass handed out at once
   static constexpr std::uint64_t kManyOthers = 512;  // rows a block meets, likewise
   static constexpr std::uint64_t kWorthSharing = 1 << 14;  // operations worth waking threads
+
+  static std::vector<double> squares_of(const CsrView<Value>& m) {
+    std::vector<double> squares(m.rows);
+    for (std::uint64_t i = 0; i < m.rows; ++i) squares[i] = square_of(row_of(m, i));
+    return squares;
+  }
 
   template <class Work>
   void in_pieces(std::uint64_t count, std::uint64_t piece, const Work& work) {
@@ -343,7 +349,7 @@ class KernelPasses {
   void load(KernelBlock& block, std::size_t count, const NumberAt& number) const {
     block.load(
         count, [&](std::size_t b) { return row_of(m_, number(b)); },
-        [&](std::size_t b) { return squares_[number(b)]; });
+        [&](std::size_t b) { return differences_ ? 0.0 : squares_[number(b)]; });
   }
 
   // Kernel values and the constant feature, of the rows of a block with the rows `ids`.
@@ -418,8 +424,9 @@ class KernelPasses {
   std::size_t planes_, stride_;
   const Kernels& kernels_;
   Pool& pool_;
+  std::vector<double> squares_;  // |x_i|^2
+  bool differences_;
   KernelBlock block_, alone_;
-  std::vector<double> squares_;         // |x_i|^2
   std::vector<std::uint32_t> members_;  // rows with a coefficient in the vector that is followed
   std::vector<std::uint32_t> place_;    // of each row in members_
   std::span<const std::uint64_t> expected_;

@@ -159,7 +159,7 @@ class Pegasos {
 
   bool together() const { return asked_.budget > 0; }
   // Steps without a look at the clock; with a kernel one may take as long as thousands without.
-  static constexpr std::uint64_t kStepsAtOnce = Space::kLinear ? kNever : 64;
+  static constexpr std::uint64_t kStepsAtOnce = Space::kLinear ? kNever : 256;
 
   bool suffix() const { return asked_.iterate == Iterate::suffix; }
   bool by_lot() const {
@@ -271,6 +271,7 @@ class Pegasos {
     if (!run.state.averaging() || asked_.iterate == Iterate::last) return run.state.point();
     std::vector<double> mean = run.state.sum();
     std::uint64_t count = run.state.averaged();
+    // Under a budget a sum of points past may hold rows that are gone.
     if (suffix() && asked_.budget == 0 && !run.points_before.empty() &&
         run.points.both(run.steps, 1)) {
       for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += run.points_before[j];
@@ -278,21 +279,7 @@ class Pegasos {
     }
     if (count == 0) return run.state.point();
     for (double& x : mean) x /= static_cast<double>(count);
-    forget_dropped(mean);
     return mean;
-  }
-
-  // Rows that the budget has dropped since may still be in a mean.
-  void forget_dropped(std::vector<double>& mean) const {
-    if constexpr (!Space::kLinear) {
-      if (asked_.budget == 0) return;
-      std::vector<double> kept(mean.size());
-      const std::size_t stride = passes_.stride();
-      for (const std::uint32_t j : passes_.members()) {
-        std::copy_n(mean.data() + j * stride, stride, kept.data() + j * stride);
-      }
-      mean = std::move(kept);
-    }
   }
 
   // Exact primal and bound at the chosen point. True: stop.

@@ -411,7 +411,7 @@ class PegasosState {
           part += std::pow(sum / static_cast<double>(averaged_), 2);
         }
       }
-      part *= length(j);
+      part *= std::abs(length(j));
       if (part > smallest) continue;
       smallest = part;
       least = j;
@@ -429,8 +429,8 @@ class PegasosState {
 
   // |x_i|^2, computed when it is first asked for.
   double length(std::uint64_t i) {
-    if (squares_.empty()) squares_.assign(m_.rows, -1.0);
-    if (squares_[i] < 0) squares_[i] = passes_.square(i);
+    if (squares_.empty()) squares_.assign(m_.rows, std::nan(""));
+    if (std::isnan(squares_[i])) squares_[i] = passes_.square(i);
     return squares_[i];
   }
 
@@ -510,7 +510,7 @@ class PegasosState {
   std::uint64_t unmeasured_ = 0;  // work of the steps since |v|^2 was last computed from v
   std::vector<std::int8_t> y_;  // of several hyperplanes: of row i and hyperplane c at i planes + c
   std::vector<std::uint32_t> counts_;
-  std::vector<double> squares_;      // |x_i|^2 of the rows it was asked for, else -1
+  std::vector<double> squares_;      // |x_i|^2 of the rows it was asked for, else not a number
   std::vector<std::uint64_t> hits_;  // of the present step
   std::vector<double> scores_, factors_, more_, likely_;
 };

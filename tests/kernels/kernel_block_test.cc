@@ -52,15 +52,15 @@ std::vector<double> dense(const CsrView<Value>& m, std::uint64_t i) {
 // All pairs, in blocks of `size` rows.
 template <class Value>
 std::vector<double> gram(const CsrView<Value>& m, const KernelFunction& kernel, std::size_t size,
-                         const Kernels& loops) {
-  KernelBlock block(kernel, m.features, loops);
+                         const Kernels& loops, bool differences = false) {
+  KernelBlock block(kernel, m.features, differences, loops);
   std::vector<double> squares, out(m.rows * m.rows);
   for (std::uint64_t i = 0; i < m.rows; ++i) squares.push_back(square_of(row_of(m, i)));
   for (std::uint64_t i = 0; i < m.rows; i += size) {
     const std::size_t count = std::min<std::size_t>(size, m.rows - i);
     block.load(
         count, [&](std::size_t b) { return row_of(m, i + b); },
-        [&](std::size_t b) { return squares[i + b]; });
+        [&](std::size_t b) { return differences ? 0.0 : squares[i + b]; });
     block.evaluate(
         0, m.rows, [&](std::size_t k) { return row_of(m, k); }, squares.data(), 0.0,
         out.data() + i * m.rows, m.rows);
@@ -98,6 +98,47 @@ TEST(KernelBlock, IsTheDefinitionForAnyBlockAndInstructionSet) {
   for (const std::uint64_t features : {8U, 300U, 6000U, 20000U}) {  // blocks of 16, 16, 8 and 4
     check<float>(Precision::f32, features);
     check<double>(Precision::f64, features);
+  }
+}
+
+// A column that is large and nearly the same everywhere must not drown the others.
+TEST(KernelBlock, DifferencesOfLargeNumbers) {
+  const Dataset data =
+      testing::random_dataset({.rows = 40, .features = 10, .nonzeros = 5, .seed = 4});
+  const auto& small = std::get<CsrView<float>>(data.view());
+  std::vector<double> values;
+  std::vector<std::uint32_t> columns;
+  std::vector<std::uint64_t> offsets = {0};
+  for (std::uint64_t i = 0; i < small.rows; ++i) {
+    columns.push_back(0);
+    values.push_back(1e9);
+    for (std::uint64_t k = small.offsets[i]; k < small.offsets[i + 1]; ++k) {
+      columns.push_back(small.columns[k] + 1);
+      values.push_back(static_cast<double>(small.values[k]));
+    }
+    offsets.push_back(columns.size());
+  }
+  const CsrView<double> large = {small.rows, 11, offsets.data(), columns.data(), values.data()};
+  const KernelFunction rbf = {.kind = KernelKind::rbf, .gamma = 0.7};
+  EXPECT_FALSE(needs_differences(rbf, 1e3));
+  EXPECT_TRUE(needs_differences(rbf, 1e18));
+  EXPECT_TRUE(needs_differences({.kind = KernelKind::rbf, .gamma = 1e-300}, 1e305));
+  const std::vector<double> expected = gram(small, rbf, 4, best_kernels());
+  const std::vector<double> shifted = gram(large, rbf, 3, best_kernels(), true);
+  for (std::size_t k = 0; k < expected.size(); ++k) {
+    ASSERT_NEAR(shifted[k], expected[k], 1e-13);
+    ASSERT_EQ(shifted[k], shifted[k % 40 * 40 + k / 40]);
+  }
+}
+
+// To a few units in the last place, however small the argument.
+TEST(KernelBlock, SigmoidOfSmallArguments) {
+  const KernelFunction sigmoid = {.kind = KernelKind::sigmoid, .gamma = 1};
+  for (double x = 1e-300; x < 30; x *= 1.7) {
+    std::vector<double> values = {x, -x};
+    apply_kernel(sigmoid, best_kernels(), 0, nullptr, values.data(), 2);
+    ASSERT_NEAR(values[0] / std::tanh(x), 1, 1e-15) << x;
+    ASSERT_EQ(values[1], -values[0]);
   }
 }
 
