@@ -133,7 +133,7 @@ std::uint32_t StreamPlanes::place(std::uint32_t column) {
 void StreamPlanes::set(std::uint32_t column, std::size_t plane, double sum) {
   if (column < kDirect) {
     reserve_low(column + std::size_t{1});
-    met_[column / kRun] = 1;
+    written_[column / kRun] = 1;
     low_[column * stride_ + plane] = sum;
   } else {
     high_[place(column) * stride_ + plane] = sum;

@@ -2,7 +2,7 @@
 //
 // Hyperplanes lie interleaved: entry p of plane c is v[p * stride + c], p the place of its column.
 // Columns below kDirect are their own places, in a block that grows with the largest of them; of
-// this block only runs with a column that has occurred are ever touched, and take memory. Columns
+// this block only runs in which something was added are ever written, and take memory. Columns
 // from there on, which may be few among four billion, get places in a second block as they come,
 // found by a hash table. Sums are taken in the order of the columns, whatever the stride, so the
 // bits of a plane do not depend on how many others there are, or since when.
@@ -67,7 +67,6 @@ class StreamPlanes {
   Located<Value> locate(SparseRow<Value> row) {
     const std::size_t size = below(row, kDirect);
     if (size > 0) reserve_low(row.columns[size - 1] + std::size_t{1});
-    for (std::size_t k = 0; k < size; ++k) met_[row.columns[k] / kRun] = 1;
     scratch_.clear();
     for (std::size_t k = size; k < row.size; ++k) scratch_.push_back(place(row.columns[k]));
     return {{row.columns, row.values, size}, {scratch_.data(), row.values + size, row.size - size}};
@@ -102,6 +101,7 @@ class StreamPlanes {
   // v_c += a[c] x
   template <class Value>
   void add(const Located<Value>& row, const double* a) {
+    for (std::size_t k = 0; k < row.low.size; ++k) written_[row.low.columns[k] / kRun] = 1;
     kernels_->add_many(row.low, a, stride_, low_.data());
     if (row.high.size > 0) kernels_->add_many(row.high, a, stride_, high_.data());
     if (bias_ == 0) return;
@@ -109,11 +109,11 @@ class StreamPlanes {
   }
 
   // For going through everything, and for putting it back.
-  // f(column), ascending: at least those below kDirect that were ever located; no others have sums.
+  // f(column), ascending: at least the columns below kDirect that have a sum.
   template <class F>
   void each_low(F&& f) const {
     for (std::size_t run = 0; run * kRun < low_columns_; ++run) {
-      if (met_[run] == 0) continue;
+      if (written_[run] == 0) continue;
       const std::size_t end = std::min((run + 1) * kRun, low_columns_);
       for (std::size_t column = run * kRun; column < end; ++column) f(column);
     }
@@ -152,7 +152,7 @@ class StreamPlanes {
   const Kernels* kernels_;
   std::size_t planes_ = 0, stride_ = 1;
   std::size_t low_columns_ = 0;  // places there are in low_
-  std::vector<std::uint8_t> met_ = std::vector<std::uint8_t>(kDirect / kRun);  // located, by run
+  std::vector<std::uint8_t> written_ = std::vector<std::uint8_t>(kDirect / kRun);  // by run
   Buffer<double> low_, high_;             // their entries are met in no order: in huge pages
   std::vector<double> constant_ = {0.0};  // of the constant feature, one a plane
   ColumnTable table_;
