@@ -183,7 +183,11 @@ Result<Stream> StreamCommand::begin() {
     saved_ = model->stream->rows;
     if (!skip_seen) lines_before_ = model->stream->lines;
   }
-  return Stream::resume(*model, options);
+  Result<Stream> resumed = Stream::resume(*model, options);
+  if (resumed.ok() || !resumed.error().id.starts_with("model.")) return resumed;
+  Error error = resumed.error();
+  error.file = model_path;
+  return error;
 }
 
 int StreamCommand::run() {

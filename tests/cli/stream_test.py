@@ -416,12 +416,14 @@ class ResumeTest(StreamCase):
             self.write("bad", changed.to_bytes())
             self.assertRegex(self.stream("--resume", "bad", code=80).err, r"\[model\.(content|header)\]")
         for field, old, new in (("stream", '"t0":0', '"t0":9007199254740992'),
-                                ("stream", '"lambda":0.01', '"lambda":1e-200')):
+                                ("stream", '"lambda":0.01', '"lambda":1e-200'),
+                                ("options", '"bias_feature":0.0', '"bias_feature":1e300'),
+                                ("options", '"class_weights":[]', '"class_weights":[[1,1e200]]')):
             changed = Container(self.dir / "m")
             self.assertIn(old, changed.metadata[field])
             changed.metadata[field] = changed.metadata[field].replace(old, new)
             self.write("bad", changed.to_bytes())
-            self.assertIn("[model.content]", self.stream("--resume", "bad", code=80).err)
+            self.assertSays(self.stream("--resume", "bad", code=80), r"bad: error: .* \[model\.content\]")
 
 
 class PromptTest(StreamCase):
