@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -73,6 +74,15 @@ void StreamCommand::check_usage() const {
     usage_value("--save-every: expected a whole number > 0, got \"0\"");
   }
   if (scores && predictions_path.empty()) usage("--scores: give --predictions");
+  if (given("--labels") && labels.empty()) {
+    usage_value("--labels: expected whole numbers between commas, got \"\"");
+  }
+  std::error_code ignored;
+  if (resume && std::filesystem::is_regular_file(predictions_path, ignored) &&
+      std::filesystem::file_size(predictions_path, ignored) > 0) {
+    usage(fmt::format("--predictions: {} may hold those of the rows before; give another name",
+                      escape(predictions_path)));
+  }
   if (table.balanced) {
     usage_value(
         "--class-weight: expected LABEL=FACTOR, got \"balanced\": a stream does not know how many "
@@ -173,7 +183,11 @@ Result<Stream> StreamCommand::begin() {
     saved_ = model->stream->rows;
     if (!skip_seen) lines_before_ = model->stream->lines;
   }
-  return Stream::resume(*model, options);
+  Result<Stream> resumed = Stream::resume(*model, options);
+  if (resumed.ok() || !resumed.error().id.starts_with("model.")) return resumed;
+  Error error = resumed.error();
+  error.file = model_path;
+  return error;
 }
 
 int StreamCommand::run() {
@@ -299,6 +313,10 @@ Result<void> StreamCommand::show_figures() {
   const double loss_since = ratio(now.loss - shown_.loss, now.rows - shown_.rows);
   const double error_since =
       ratio(static_cast<double>(now.errors - shown_.errors), now.rows - shown_.rows);
+  // A loss has no bound; as a fraction 1e300 would have as many digits.
+  const auto number = [](double x) {
+    return x < 1e6 ? fmt::format("{:.6f}", x) : fmt::format("{:.6g}", x);
+  };
   std::string text;
   if (json) {
     text = Json({{"rows", now.rows},
@@ -313,8 +331,8 @@ Result<void> StreamCommand::show_figures() {
       text = fmt::format("{:>12} {:>10} {:>9} {:>9}   since the last line: {:>10} {:>9}\n", "rows",
                          "loss", "error", "accuracy", "loss", "error");
     }
-    text += fmt::format("{:>12} {:>10.6f} {:>9.6f} {:>9.6f} {:>33.6f} {:>9.6f}", now.rows, loss,
-                        error, 1 - error, loss_since, error_since);
+    text += fmt::format("{:>12} {:>10} {:>9.6f} {:>9.6f} {:>33} {:>9.6f}", now.rows, number(loss),
+                        error, 1 - error, number(loss_since), error_since);
   }
   shown_ = now;
   any_shown_ = true;
@@ -371,18 +389,16 @@ int StreamCommand::finish(std::optional<Error> error) {
   warn_at_end();
   std::string outcome = fmt::format("{} rows were learned", rows);
   if (!model_path.empty()) {
-    outcome =
-        saved_ == 0 ? "no model written"
-        : saved_ == rows
-            ? fmt::format("{} holds the {} rows before it", escape(model_path), rows)
-            : fmt::format("{} holds the first {} of {} rows", escape(model_path), saved_, rows);
+    std::error_code ignored;  // its folder may be gone since the last save
+    const bool there = saved_ > 0 && std::filesystem::exists(model_path, ignored);
+    outcome = !there           ? "no model written"
+              : saved_ == rows ? fmt::format("{} holds {} rows", escape(model_path), rows)
+                               : fmt::format("{} holds the first {} of {} rows", escape(model_path),
+                                             saved_, rows);
   }
   int code = 0;
   if (interrupted && rows > 0) {
-    reporter.log(
-        model_path.empty() || saved_ != rows
-            ? fmt::format("hinge: interrupted; {}", outcome)
-            : fmt::format("hinge: interrupted; {} holds {} rows", escape(model_path), rows));
+    reporter.log(fmt::format("hinge: interrupted; {}", outcome));
     code = signal_exit_code();
   } else if (error) {
     code = reporter.fail(*error, outcome);

@@ -165,7 +165,10 @@ void add_table_options(CLI::App& command, TrainOptions& options,
     if (!info.solver.empty() && names.empty())
       option->group(fmt::format("Options of --solver {}", info.solver));
     option->expected(1);
-    if (name == "class-weight") option->expected(1, 1 << 20)->take_all();
+    if (name == "class-weight") {
+      // CLI11 heeds allow_extra_args(false) of no smaller maximum.
+      option->expected(1, CLI::detail::expected_max_vector_size)->take_all();
+    }
     option->allow_extra_args(false);  // what follows the value is no other value, but DATA
   }
 }

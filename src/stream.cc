@@ -19,32 +19,10 @@
 namespace hinge {
 namespace {
 
-constexpr std::uint64_t kMaxSteps = std::uint64_t{1} << 53;  // they are counted in double
-constexpr double kMaxBias = 1e150;                           // its square must be finite
+constexpr double kMaxBias = 1e150;  // its square must be finite
 // Of c/lambda and of c. Values are below 1.4e154, or the square of a row overflows; so |w_j|, at
 // most c |x_j|/lambda, and sums of 2^53 rows are finite, and a model can always be written.
 constexpr double kMaxFactor = 1e130;
-
-void check_options(const StreamOptions& o) {
-  const auto check = [](bool good, std::string message) {
-    if (!good) fail("usage.value", std::move(message));
-  };
-  check(o.lambda > 0 && o.lambda <= 1e300, "lambda: expected a finite number > 0");
-  check(o.bias >= 0 && o.bias <= kMaxBias, "bias: expected a number from 0 to 1e150");
-  check(o.t0 < kMaxSteps, "t0: expected a whole number below 2^53");
-  double most = 1;
-  for (const ClassWeight& w : o.class_weights) {
-    check(std::isfinite(w.factor) && w.factor > 0, "class weight: expected a factor > 0");
-    most = std::max(most, w.factor);
-  }
-  check(most <= kMaxFactor && most / o.lambda <= kMaxFactor,
-        fmt::format("lambda and class weights: expected factor/lambda up to 1e130, got {:g}",
-                    most / o.lambda));
-  std::vector<std::int64_t> labels = o.labels;
-  std::ranges::sort(labels);
-  check(labels.size() != 1, "labels: expected at least two");
-  check(std::ranges::adjacent_find(labels) == labels.end(), "labels: one occurs twice");
-}
 
 // One factor a label, those that are not 1, ascending.
 std::vector<ClassWeight> merged(std::vector<ClassWeight> weights) {
@@ -59,6 +37,36 @@ std::vector<ClassWeight> merged(std::vector<ClassWeight> weights) {
   }
   std::erase_if(out, [](const ClassWeight& w) { return w.factor == 1; });
   return out;
+}
+
+// `id` is the error's: options may be the user's or a model's.
+void check_options(const StreamOptions& o, const char* id) {
+  const auto check = [id](bool good, std::string message) {
+    if (!good) fail(id, std::move(message));
+  };
+  const auto check_factors = [&](const std::vector<ClassWeight>& weights) {
+    for (const ClassWeight& w : weights) {
+      check(std::isfinite(w.factor) && w.factor > 0, "class weight: expected a factor > 0");
+    }
+  };
+  check(o.lambda > 0 && std::isfinite(o.lambda), "lambda: expected a finite number > 0");
+  check(o.bias >= 0 && o.bias <= kMaxBias, "bias: expected a number from 0 to 1e150");
+  check(o.t0 < kMaxSteps, "t0: expected a whole number below 2^53");
+  // The last step there can be must have a size.
+  const double last = o.lambda * (static_cast<double>(o.t0) + static_cast<double>(kMaxSteps));
+  check(std::isfinite(last) && 1 / last > 0, "lambda and t0: lambda (t0 + 2^53) is not finite");
+  check_factors(o.class_weights);
+  const std::vector<ClassWeight> weights = merged(o.class_weights);
+  check_factors(weights);  // products overflow and vanish
+  double most = 1;
+  for (const ClassWeight& w : weights) most = std::max(most, w.factor);
+  check(most <= kMaxFactor && most / o.lambda <= kMaxFactor,
+        fmt::format("lambda and class weights: expected factor/lambda up to 1e130, got {:g}",
+                    most / o.lambda));
+  std::vector<std::int64_t> labels = o.labels;
+  std::ranges::sort(labels);
+  check(labels.size() != 1, "labels: expected at least two");
+  check(std::ranges::adjacent_find(labels) == labels.end(), "labels: one occurs twice");
 }
 
 template <class Value>
@@ -80,7 +88,7 @@ class Stream::State {
       : options_(options),
         rest_(options.labels.empty()),
         planes_(options.bias, choose_kernels(options.instruction_set)) {
-    check_options(options_);
+    check_options(options_, "usage.value");
     options_.class_weights = merged(options_.class_weights);
     std::ranges::sort(options_.labels);
     check_classes(options_.labels.size());
@@ -95,7 +103,7 @@ class Stream::State {
     std::ranges::sort(labels);
     const std::size_t planes = stream_planes(labels.size(), s.rest);
     if (s.sums.size() != planes * model.width() || s.bias_sums.size() != planes || s.rows == 0 ||
-        s.rows > kMaxSteps || labels.empty()) {
+        s.rows > kMaxSteps - s.t0 || labels.empty()) {
       fail("model.stream", "the model is not one a stream has made");
     }
     check_classes(labels.size());
@@ -135,11 +143,14 @@ class Stream::State {
     planes_.scores(located, scores_.data());
     check_finite();
     const StreamPrediction prediction = predicted(scores_.data());
-    if (!known) add_class(label);
-    const double loss = judge(label, c);
+    NewClass added;
+    if (!known) added = new_class(label);
+    const double loss = judge(known ? classes_ : added.classes, label, c);
     if (!std::isfinite(figures_.loss + loss)) {
+      std::ranges::fill(factors_, 0.0);  // those of planes that do not come
       fail("solver.nonfinite", "the sum of the losses is not finite", "scale the data");
     }
+    if (!known) add_class(std::move(added));
     if (std::ranges::any_of(factors_, [](double a) { return a != 0; })) {
       planes_.add(located, factors_.data());
     }
@@ -198,6 +209,7 @@ class Stream::State {
     all.reject = model.reject;
     all.index_base = s.index_base;
     all.precision = model.origin.precision;
+    check_options(all, "model.content");
     return all;
   }
 
@@ -265,27 +277,43 @@ class Stream::State {
     }
   }
 
+  struct NewClass {
+    struct Plane {
+      double sign;
+      std::size_t like;
+    };
+    std::vector<Class> classes;  // with the new one
+    std::vector<Plane> planes;   // to be added
+  };
+
   // A class begins as if it had been there from the start: all rows so far were others. So its
   // plane is the rest's; of the first two classes one plane is the negative of the other. The
-  // scores of the present row follow.
-  void add_class(std::int64_t label) {
+  // scores of the present row follow. Makes room; the class is there only after add_class().
+  NewClass new_class(std::int64_t label) {
     const std::size_t count = classes_.size();  // so far
-    classes_.reserve(count + 1);
     planes_.reserve(stream_planes(count + 1, true));
     fit_scratch();
-    const auto derive = [this](double sign, std::size_t like) {
-      scores_[planes_.planes()] = sign * scores_[like];
-      planes_.add_plane(sign, like);
-      return planes_.planes() - 1;
+    NewClass made = {classes_, {}};
+    const auto derive = [&](double sign, std::size_t like) {
+      const std::size_t plane = planes_.planes() + made.planes.size();
+      scores_[plane] = sign * scores_[like];
+      made.planes.push_back({sign, like});
+      return plane;
     };
     Class added = {label, 0};
     if (count == 1) added.plane = derive(label > classes_[0].label ? 1 : -1, 0);
     if (count == 2) {
-      classes_[1].plane = 1;
-      classes_[0].plane = derive(-1, 1);
+      made.classes[1].plane = 1;
+      made.classes[0].plane = derive(-1, 1);
     }
     if (count > 1) added.plane = derive(1, 0);
-    classes_.insert(std::ranges::lower_bound(classes_, label, {}, &Class::label), added);
+    made.classes.insert(std::ranges::lower_bound(made.classes, label, {}, &Class::label), added);
+    return made;
+  }
+
+  void add_class(NewClass made) noexcept {
+    for (const NewClass::Plane& plane : made.planes) planes_.add_plane(plane.sign, plane.like);
+    classes_ = std::move(made.classes);
   }
 
   StreamPrediction predicted(const double* scores) const {
@@ -307,19 +335,19 @@ class Stream::State {
   }
 
   // Sets what each plane gains from the row (y <w, x> < 1: c y, else nothing) and returns its loss.
-  double judge(std::int64_t label, double c) {
+  double judge(std::span<const Class> classes, std::int64_t label, double c) {
     const auto plane_loss = [&](std::size_t plane, double y) {
       const double margin = y * (s_ * scores_[plane]);
       factors_[plane] = margin < 1 ? c * y : 0.0;
       return margin < 1 ? 1 - margin : 0.0;
     };
     const double rest = rest_ ? plane_loss(0, -1) : 0;
-    if (classes_.size() == 1) return rest;  // the only plane, turned round
-    if (classes_.size() == 2) {
-      return plane_loss(rest_ ? 1 : 0, label == classes_[1].label ? 1 : -1);
+    if (classes.size() == 1) return rest;  // the only plane, turned round
+    if (classes.size() == 2) {
+      return plane_loss(rest_ ? 1 : 0, label == classes[1].label ? 1 : -1);
     }
     double loss = 0;
-    for (const Class& each : classes_) loss += plane_loss(each.plane, each.label == label ? 1 : -1);
+    for (const Class& each : classes) loss += plane_loss(each.plane, each.label == label ? 1 : -1);
     return loss;
   }
 
@@ -354,7 +382,7 @@ Model Stream::State::snapshot() const {
       return;
     }
   };
-  for (std::size_t j = 0; j < planes_.low_columns(); ++j) add({j, j, false});
+  planes_.each_low([&](std::size_t j) { add({j, j, false}); });
   const std::size_t lows = used.size();
   const auto high = planes_.high_columns();
   for (std::size_t p = 0; p < high.size(); ++p) add({high[p], p, true});

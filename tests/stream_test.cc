@@ -428,6 +428,19 @@ std::uint64_t peak_kilobytes() {
   return 0;
 }
 
+TEST(Stream, ColumnsInBetweenCostNothing) {
+  const std::uint64_t before = peak_kilobytes();
+  const std::vector<std::uint32_t> columns = {7, StreamPlanes::kDirect - 1};
+  Stream stream = Stream::create({.lambda = 1e-3}).value();
+  for (std::int64_t label = 0; label < 100; ++label) {
+    ASSERT_TRUE(stream.learn_one(columns, std::vector<double>{1, 2}, label).ok());
+  }
+  const Model model = stream.snapshot().value();
+  EXPECT_EQ(model.columns, columns);
+  EXPECT_EQ(bytes_of(Stream::resume(model)->snapshot().value()), bytes_of(model));
+  EXPECT_LE(peak_kilobytes(), before + 65536);  // all of them would take a GB
+}
+
 TEST(Stream, MemoryDoesNotGrowWithTheRows) {
   const Dataset data = testing::random_dataset({.rows = 10'000, .features = 100, .nonzeros = 5});
   Stream stream = Stream::create({.lambda = 1e-3}).value();
@@ -485,6 +498,32 @@ TEST(Stream, ARowThatFailsChangesNothing) {
   }
 }
 
+TEST(Stream, ARowThatFailsAddsNoClass) {
+  // Scores are finite; their sum, the loss, is not.
+  for (const std::size_t known : {0U, 1U, 2U, 3U}) {
+    Stream stream = Stream::create({.lambda = 1e-10}).value();
+    const std::vector<std::uint32_t> columns = {0};
+    const auto add = [&](double value, std::int64_t label) {
+      return stream.learn_one(columns, std::vector<double>{value}, label);
+    };
+    for (std::size_t k = 0; k < known; ++k) {
+      ASSERT_TRUE(add(1e-149, static_cast<std::int64_t>(k)).ok());
+    }
+    std::int64_t label = 10;
+    while (add(1.2e149, label).ok()) ASSERT_LT(++label, 30);
+    EXPECT_EQ(add(1.2e149, label).error().id, "solver.nonfinite");
+    const Model model = stream.snapshot().value();
+    EXPECT_EQ(stream.labels().size(), stream.figures().rows);
+    EXPECT_EQ(model.labels.size(), stream.figures().rows);
+    EXPECT_EQ(reloaded(model).labels, model.labels);
+    // And what comes then is learned as if nothing had been.
+    Stream other = Stream::resume(model).value();
+    ASSERT_TRUE(add(1e-149, label).ok());
+    ASSERT_TRUE(other.learn_one(columns, std::vector<double>{1e-149}, label).ok());
+    EXPECT_EQ(bytes_of(stream.snapshot().value()), bytes_of(other.snapshot().value()));
+  }
+}
+
 TEST(Stream, ABatchTellsHowFarItCame) {
   Stream stream = Stream::create({.lambda = 0.1, .labels = {1, 2}}).value();
   const Dataset data = to_dataset({{{0}, {1}, 1}, {{0}, {1}, 2}, {{0}, {1}, 3}, {{0}, {1}, 1}});
@@ -511,6 +550,44 @@ TEST(Stream, NothingLearnedIsNoModel) {
   EXPECT_EQ(Stream::create({.lambda = 1}).value().snapshot().error().id, "data.empty");
   EXPECT_TRUE(
       Stream::create({.lambda = 1}).value().predict(to_dataset({{{0}, {1}, 1}})).value()[0].none);
+}
+
+TEST(Stream, FactorsAndStepsNeverVanish) {
+  using Weights = std::vector<ClassWeight>;
+  for (const Weights& weights : {Weights{{1, 1e-200}, {1, 1e-200}}, Weights{{1, 1e100}, {1, 1e100}},
+                                 Weights{{1, -1}, {1, -1}}}) {
+    const Result<Stream> made = Stream::create({.lambda = 1, .class_weights = weights});
+    ASSERT_FALSE(made.ok());
+    EXPECT_EQ(made.error().id, "usage.value");
+  }
+  EXPECT_TRUE(
+      Stream::create({.lambda = 1, .class_weights = {{1, 1e100}, {1, 1e100}, {1, 1e-90}}}).ok());
+  const std::uint64_t most = (std::uint64_t{1} << 53) - 1;
+  for (const auto& [lambda, t0] : {std::pair<double, std::uint64_t>{1e300, 1'000'000'000},
+                                   {1e300, 0},
+                                   {1.5e292, most},
+                                   {1, most + 1}}) {
+    const Result<Stream> made = Stream::create({.lambda = lambda, .t0 = t0});
+    ASSERT_FALSE(made.ok()) << lambda << " " << t0;
+    EXPECT_EQ(made.error().id, "usage.value");
+  }
+  Stream last = Stream::create({.lambda = 9e291, .t0 = most}).value();
+  learn(last, to_dataset({{{0}, {1e150}, 1}}));
+  EXPECT_EQ(reloaded(last.snapshot().value()).stream->t0, most);
+}
+
+TEST(Stream, ModelsOutOfRangeCannotBeResumed) {
+  const Model model = learned(to_dataset({{{0}, {1}, 1}, {{1}, {1}, 2}}), {.lambda = 0.1});
+  ASSERT_TRUE(Stream::resume(model).ok());
+  const auto id = [&](auto&& change) {
+    Model other = model;
+    change(other);
+    return Stream::resume(other).error().id;
+  };
+  EXPECT_EQ(id([](Model& m) { m.stream->t0 = std::uint64_t{1} << 53; }), "model.content");
+  EXPECT_EQ(id([](Model& m) { m.stream->lambda = 1e-200; }), "model.content");
+  EXPECT_EQ(id([](Model& m) { m.origin.bias_feature = 1e300; }), "model.content");
+  EXPECT_EQ(id([](Model& m) { m.origin.class_weights = {{1, 1e200}}; }), "model.content");
 }
 
 TEST(Stream, OtherModelsCannotBeResumed) {

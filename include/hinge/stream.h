@@ -36,9 +36,9 @@
 namespace hinge {
 
 struct StreamOptions {
-  double lambda = 0;     // must be given: finite, > 0
+  double lambda = 0;     // must be given: > 0; lambda (t0 + 2^53) is finite
   double bias = 0;       // value of a constant, regularised feature, up to 1e150; 0 = none
-  std::uint64_t t0 = 0;  // the first step has the size of step t0 + 1; up to 2^53
+  std::uint64_t t0 = 0;  // the first step has the size of step t0 + 1; below 2^53
   std::vector<ClassWeight> class_weights = {};  // factor > 0 on the steps of rows of that class
   // The only labels there are, at least two: others are refused (data.label.unknown), and no
   // hyperplane is kept for classes to come. Empty: as they come.
@@ -90,7 +90,8 @@ class Stream {
 
   // Predicts the row, judges the prediction, learns the row. Columns ascend; values are finite. A
   // row that fails (data.matrix, data.label.unknown, limit.classes, memory.*; solver.nonfinite if
-  // its score is not a number) changes nothing.
+  // its score or the sum of the losses is not finite) changes no figure, class or weight; at most
+  // it leaves memory for its columns behind.
   Result<StreamPrediction> learn_one(std::span<const std::uint32_t> columns,
                                      std::span<const double> values, std::int64_t label);
 

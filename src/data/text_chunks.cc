@@ -20,6 +20,17 @@ Error too_long(std::uint64_t line, std::uint64_t limit, std::uint64_t offset) {
   return error;
 }
 
+template <class Value>
+void drop_last_row(const RowRules& rules, RowBatch<Value>& batch) {
+  batch.labels.pop_back();
+  batch.ends.pop_back();
+  batch.nonzeros = batch.ends.empty() ? 0 : batch.ends.back();
+  batch.max_index = 0;
+  for (std::uint64_t k = 0; k < batch.nonzeros; ++k) {
+    batch.max_index = std::max(batch.max_index, batch.columns[k] + rules.base);
+  }
+}
+
 }  // namespace
 
 Feeder::Feeder(const std::vector<std::string>& paths, const ReadOptions& options, Pace pace)
@@ -158,6 +169,7 @@ void parse_chunk(const Chunk& chunk, const RowRules& rules, const ReadOptions& o
             ? next - 1
             : static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
     if (static_cast<std::uint64_t>(newline - p) > options.max_line_bytes) {
+      if (next != nullptr) drop_last_row(rules, batch);
       batch.errors.push_back(too_long(batch.lines, options.max_line_bytes, offset));
       return;
     }

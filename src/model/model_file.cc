@@ -408,14 +408,13 @@ void read_kernel(const TensorFile& file, Model& model) {
 
 // What only the model of a stream can get wrong.
 void check_stream(const TensorFile& file, const Model& model) {
-  constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 53;  // they are counted in double
   const StreamState& s = *model.stream;
   const Origin& o = model.origin;
   const bool ordered =
       model.binary() ? model.labels[0] > model.labels[1] : std::ranges::is_sorted(model.labels);
   const bool known = s.rest ? s.rows >= model.labels.size() : model.labels.size() > 1;
   const double step = 1 / (s.lambda * (static_cast<double>(s.t0) + static_cast<double>(s.rows)));
-  if (!ordered || !known || s.rows == 0 || s.t0 > kMostSteps || s.rows > kMostSteps ||
+  if (!ordered || !known || s.rows == 0 || s.t0 >= kMaxSteps || s.rows > kMaxSteps - s.t0 ||
       !(s.lambda > 0) || !(step > 0 && std::isfinite(step)) || !(s.loss >= 0) ||
       s.errors > s.rows || o.solver != "stream" || o.rows != 0) {
     file.reject("content", "the state of the stream makes no sense");

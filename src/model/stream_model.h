@@ -7,6 +7,9 @@
 
 namespace hinge {
 
+// Steps are counted in double: t0 lies below this, and t0 and the rows together are at most this.
+constexpr std::uint64_t kMaxSteps = std::uint64_t{1} << 53;
+
 // How many hyperplanes a stream keeps: one for two labels, else one a label; where labels come as
 // they come one more, the rest, y = -1 on every row. Of a single label it is the only one: that
 // label's is its negative.

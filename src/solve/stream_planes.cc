@@ -23,16 +23,6 @@ std::size_t stride_for(std::size_t planes, std::size_t stride) {
   return std::max(round_up_to_4(planes), round_up_to_4(stride + stride / 4));
 }
 
-// `places` entries of a block with another stride.
-Buffer<double> with_stride(const Buffer<double>& block, std::size_t places, std::size_t planes,
-                           std::size_t from, std::size_t to) {
-  Buffer<double> wider(places * to);
-  for (std::size_t p = 0; p < places; ++p) {
-    std::copy_n(block.data() + p * from, planes, wider.data() + p * to);
-  }
-  return wider;
-}
-
 // -x, but no -0: a sum that was never touched is +0 on either side.
 double negative(double x) {
   return 0.0 - x;
@@ -90,8 +80,12 @@ void StreamPlanes::reserve(std::size_t planes) {
   const std::size_t stride = stride_for(planes, stride_), places = table_.columns().size();
   if (stride == stride_) return;
   check_memory(low_columns_ + places, stride + stride_);
-  Buffer<double> low = with_stride(low_, low_columns_, planes_, stride_, stride);
-  Buffer<double> high = with_stride(high_, places, planes_, stride_, stride);
+  Buffer<double> low(low_columns_ * stride), high(places * stride);
+  const auto copy = [&](const Buffer<double>& from, Buffer<double>& to, std::size_t p) {
+    std::copy_n(from.data() + p * stride_, planes_, to.data() + p * stride);
+  };
+  each_low([&](std::size_t p) { copy(low_, low, p); });
+  for (std::size_t p = 0; p < places; ++p) copy(high_, high, p);
   constant_.resize(stride);
   low_ = std::move(low);
   high_ = std::move(high);
@@ -107,9 +101,7 @@ void StreamPlanes::add_plane(double sign, std::size_t like) {
   const std::size_t plane = planes_;
   add_plane();
   const auto derive = [sign](double x) { return sign > 0 ? x : negative(x); };
-  for (std::size_t p = 0; p < low_columns_; ++p) {
-    low_[p * stride_ + plane] = derive(low_[p * stride_ + like]);
-  }
+  each_low([&](std::size_t p) { low_[p * stride_ + plane] = derive(low_[p * stride_ + like]); });
   for (std::size_t p = 0; p < table_.columns().size(); ++p) {
     high_[p * stride_ + plane] = derive(high_[p * stride_ + like]);
   }
@@ -141,6 +133,7 @@ std::uint32_t StreamPlanes::place(std::uint32_t column) {
 void StreamPlanes::set(std::uint32_t column, std::size_t plane, double sum) {
   if (column < kDirect) {
     reserve_low(column + std::size_t{1});
+    written_[column / kRun] = 1;
     low_[column * stride_ + plane] = sum;
   } else {
     high_[place(column) * stride_ + plane] = sum;

@@ -1,7 +1,8 @@
 // The hyperplanes of a stream: sums that gain rows, over columns nobody knows beforehand.
 //
 // Hyperplanes lie interleaved: entry p of plane c is v[p * stride + c], p the place of its column.
-// Columns below kDirect are their own places, in a block that grows with the largest of them. Those
+// Columns below kDirect are their own places, in a block that grows with the largest of them; of
+// this block only runs in which something was added are ever written, and take memory. Columns
 // from there on, which may be few among four billion, get places in a second block as they come,
 // found by a hash table. Sums are taken in the order of the columns, whatever the stride, so the
 // bits of a plane do not depend on how many others there are, or since when.
@@ -40,6 +41,7 @@ class ColumnTable {
 class StreamPlanes {
  public:
   static constexpr std::uint32_t kDirect = std::uint32_t{1} << 20;
+  static constexpr std::uint32_t kRun = 64;  // columns that are marked together
 
   // No plane yet. `bias` is the value of the constant feature, 0 = none.
   StreamPlanes(double bias, const Kernels& kernels) : bias_(bias), kernels_(&kernels) {}
@@ -99,6 +101,7 @@ class StreamPlanes {
   // v_c += a[c] x
   template <class Value>
   void add(const Located<Value>& row, const double* a) {
+    for (std::size_t k = 0; k < row.low.size; ++k) written_[row.low.columns[k] / kRun] = 1;
     kernels_->add_many(row.low, a, stride_, low_.data());
     if (row.high.size > 0) kernels_->add_many(row.high, a, stride_, high_.data());
     if (bias_ == 0) return;
@@ -106,7 +109,15 @@ class StreamPlanes {
   }
 
   // For going through everything, and for putting it back.
-  std::size_t low_columns() const { return low_columns_; }
+  // f(column), ascending: at least the columns below kDirect that have a sum.
+  template <class F>
+  void each_low(F&& f) const {
+    for (std::size_t run = 0; run * kRun < low_columns_; ++run) {
+      if (written_[run] == 0) continue;
+      const std::size_t end = std::min((run + 1) * kRun, low_columns_);
+      for (std::size_t column = run * kRun; column < end; ++column) f(column);
+    }
+  }
   std::span<const std::uint32_t> high_columns() const { return table_.columns(); }
   double low(std::size_t column, std::size_t plane) const { return low_[column * stride_ + plane]; }
   double high(std::size_t place, std::size_t plane) const { return high_[place * stride_ + plane]; }
@@ -140,7 +151,8 @@ class StreamPlanes {
   double bias_;
   const Kernels* kernels_;
   std::size_t planes_ = 0, stride_ = 1;
-  std::size_t low_columns_ = 0;           // places there are in low_
+  std::size_t low_columns_ = 0;  // places there are in low_
+  std::vector<std::uint8_t> written_ = std::vector<std::uint8_t>(kDirect / kRun);  // by run
   Buffer<double> low_, high_;             // their entries are met in no order: in huge pages
   std::vector<double> constant_ = {0.0};  // of the constant feature, one a plane
   ColumnTable table_;

@@ -230,6 +230,19 @@ class InputTest(StreamCase):
             self.assertIn("[limit.line-bytes]", run.err)
             self.assertEqual(self.info()["stream"]["rows"], 2)
 
+    def test_a_row_too_long_is_not_learned(self):
+        for before, says in (("", "no model written"), ("1 1:1\n-1 1:2\n", "m holds 2 rows")):
+            run = self.stream(*LAMBDA, "m", "--max-line-bytes", "10", text=before + "1 1:1 2:1 3:1 4:1\n1 1:1\n",
+                              code=65)
+            self.assertIn("[limit.line-bytes]", run.err)
+            self.assertEqual(run.lines[-1], f"hinge: 1 error; {says}")
+        self.assertEqual(self.read("m"), self.bytes_after("1 1:1\n-1 1:2\n"))
+
+    def test_losses_of_any_size_fit_the_table(self):
+        run = self.stream("--lambda", "1e-10", "--precision", "f64", text="1 1:1e149\n2 1:1e149\n")
+        self.assertLess(max(map(len, run.text.splitlines())), 100)
+        self.assertGreater(table_of(run)[-1][1], 1e300)
+
     def test_without_model_only_figures(self):
         self.assertEqual(table_of(self.stream(*LAMBDA))[-1][0], 200)
         self.assertEqual(self.files(), ["d.svm"])
@@ -242,7 +255,7 @@ class BadRowTest(StreamCase):
         text = "".join(self.LINES[:41]) + "1 1:x\n" + "".join(self.LINES[41:])
         run = self.stream(*LAMBDA, "m", text=text, code=65)
         self.assertSays(run, r'<stdin>:42:5: error: .*"x".* \[data\.value\]')
-        self.assertEqual(run.lines[-1], "hinge: 1 error; m holds the 41 rows before it")
+        self.assertEqual(run.lines[-1], "hinge: 1 error; m holds 41 rows")
         self.assertEqual(self.read("m"), self.bytes_after("".join(self.LINES[:41])))
         self.assertEqual(table_of(run)[-1][0], 41)
         # Mended, the same input goes on where it ended.
@@ -284,7 +297,7 @@ class BadRowTest(StreamCase):
                 if name == "cut":
                     self.assertIn("[data.gzip]", run.err)
                     self.assertEqual(self.read("m"), self.bytes_after("".join(text.splitlines(True)[:rows])))
-                self.assertEqual(run.lines[-1], f"hinge: 1 error; m holds the {rows} rows before it")
+                self.assertEqual(run.lines[-1], f"hinge: 1 error; m holds {rows} rows")
 
 
 class ResumeTest(StreamCase):
@@ -363,6 +376,7 @@ class ResumeTest(StreamCase):
         self.assertEqual(self.read("m"), before)
         run = self.stream("--resume", "--skip-seen", "m", text="1 1:1\n", code=65)
         self.assertSays(run, r"<stdin>: error: 1 lines, 200 of which .*\[data\.lines\]")
+        self.assertEqual(run.lines[-1], "hinge: 1 error; m holds 200 rows")
         self.assertEqual(self.read("m"), before)
 
     def test_options_that_contradict_the_model(self):
@@ -401,6 +415,15 @@ class ResumeTest(StreamCase):
             changed.metadata["stream"] = file.metadata["stream"].replace(old, new)
             self.write("bad", changed.to_bytes())
             self.assertRegex(self.stream("--resume", "bad", code=80).err, r"\[model\.(content|header)\]")
+        for field, old, new in (("stream", '"t0":0', '"t0":9007199254740992'),
+                                ("stream", '"lambda":0.01', '"lambda":1e-200'),
+                                ("options", '"bias_feature":0.0', '"bias_feature":1e300'),
+                                ("options", '"class_weights":[]', '"class_weights":[[1,1e200]]')):
+            changed = Container(self.dir / "m")
+            self.assertIn(old, changed.metadata[field])
+            changed.metadata[field] = changed.metadata[field].replace(old, new)
+            self.write("bad", changed.to_bytes())
+            self.assertSays(self.stream("--resume", "bad", code=80), r"bad: error: .* \[model\.content\]")
 
 
 class PromptTest(StreamCase):
@@ -495,7 +518,33 @@ class PredictionTest(StreamCase):
         self.assertGreaterEqual(self.info()["stream"]["rows"], 2)
 
 
+    def test_resumed_they_need_another_file(self):
+        lines = TEXT.splitlines(keepends=True)
+        self.stream(*LAMBDA, "m", "--predictions", "p", text="".join(lines[:99]))
+        model, before = self.read("m"), self.read("p")
+        run = self.stream("--resume", "m", "--predictions", "p", text="".join(lines[99:]), code=64)
+        self.assertSays(run, r"hinge stream: error: --predictions: p .*another name \[usage\.option\]")
+        self.assertEqual((self.read("m"), self.read("p")), (model, before))
+        self.write("q", "")
+        for name in ("q", "/dev/null"):
+            self.write("m", model)
+            self.stream("--resume", "m", "--predictions", name, text="".join(lines[99:]))
+        self.stream(*LAMBDA, "--predictions", "whole")
+        self.assertEqual(before + self.read("q"), self.read("whole"))
+
+
 class OutputTest(StreamCase):
+    def test_the_folder_goes_away(self):
+        (self.dir / "deep").mkdir()
+        process = self.start("stream", *LAMBDA, "deep/m", "--save-every", "1", stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE)
+        self.feed(process, "1 1:1\n")
+        self.wait(lambda: (self.dir / "deep/m").exists() and waiting(process), process, "it has saved")
+        (self.dir / "deep").rename(self.dir / "other")
+        self.feed(process, "-1 1:2\n")
+        run = self.finish(process)
+        self.assertEqual(run.lines[-1], "hinge: 1 error; no model written")
+
     def test_outputs_are_checked_first(self):
         for arguments, code, identifier in ((("nowhere/m",), 73, "io.create"), ((".",), 73, "io.create"),
                                             (("m", "--predictions", "m"), 64, "usage.same-file"),
@@ -548,6 +597,9 @@ class OutputTest(StreamCase):
     ("model on stdout", [*LAMBDA, "-"], "usage.option", "standard output"),
     ("liblinear", [*LAMBDA, "m.liblinear"], "usage.option", "native"),
     ("labels", [*LAMBDA, "--labels", "1,x"], "usage.value", "1,x"),
+    ("no labels", [*LAMBDA, "--labels", ""], "usage.value", "--labels"),
+    ("lambda too large", ["--lambda", "1e300", "--t0", "1000000000"], "usage.value", "lambda"),
+    ("class weight that vanishes", [*LAMBDA, "-w1", "1e-200", "-w1", "1e-200"], "usage.value", "class weight"),
     ("labels with a hole", [*LAMBDA, "--labels", "1,,2"], "usage.value", "1,,2"),
     ("one label", [*LAMBDA, "--labels", "1"], "usage.value", "at least two"),
     ("a label twice", [*LAMBDA, "--labels", "1,2,+1"], "usage.value", "twice"),
@@ -570,6 +622,12 @@ class OrderTest(CommandCase):
         self.hinge("train", "--cost", "2", "-B", "1", "d.svm", "a")
         self.hinge("train", "d.svm", "b", "--cost", "2", "-B", "1")
         self.assertEqual(self.read("a"), self.read("b"))
+
+    def test_class_weights_may_come_first(self):
+        for first in (["--class-weight", "1=3"], ["--class-weight=1=3"], ["--class-weight", "1=2", "-w1", "1.5"]):
+            self.hinge("stream", *LAMBDA, *first, "a", stdin=TEXT.encode())
+            self.hinge("stream", *LAMBDA, "b", *first, stdin=TEXT.encode())
+            self.assertEqual(self.read("a"), self.read("b"))
 
 
 if __name__ == "__main__":

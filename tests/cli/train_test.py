@@ -279,6 +279,11 @@ class OptionsBeforeData(CommandCase):
         self.hinge("train", "-s", "3", "-c", "2", "-w1", "2", "-q", "d.svm", "m")
         self.assertEqual(self.read("m"), self.model_bytes("-c", "2", "-w1", "2"))
 
+    def test_class_weights_end_before_the_data(self):
+        for weights in ("--class-weight 1=3", "--class-weight=1=3", "--class-weight 1=3 --class-weight -1=0.5"):
+            self.hinge("train", *weights.split(), "d.svm", "m")
+            self.assertEqual(self.read("m"), self.model_bytes(*weights.split()))
+
 
 # Another way to write TEXT that must give the same model byte for byte; more of them in catalogue_test.py.
 SAME_DATA = [

@@ -116,6 +116,23 @@ TEST(RowReader, RowsBeforeABadOneComeFirst) {
   EXPECT_EQ(end.labels.size(), 1U);
 }
 
+TEST(RowReader, ALineThatIsTooLongIsNoRow) {
+  // An ordinary row otherwise, in one chunk with those before.
+  for (const std::string before : {"", "1 1:1\n2 3:1\n"}) {
+    const Found found = read_text(before + "3 1:1 2:1 7:1\n4 1:1\n", {.max_line_bytes = 10});
+    EXPECT_EQ(found.error, "limit.line-bytes");
+    EXPECT_EQ(found.labels.size(), before.empty() ? 0U : 2U);
+    EXPECT_EQ(found.columns,
+              before.empty() ? std::vector<std::uint32_t>{} : (std::vector<std::uint32_t>{1, 3}));
+  }
+  const TempFolder folder(testing::memory_folder());
+  write_file(folder / "rows", "1 1:1\n3 1:1 2:1 7:1\n");
+  RowReader reader = RowReader::open(folder / "rows", {.max_line_bytes = 10}).value();
+  RowBlock block;
+  ASSERT_TRUE(reader.next(block).value());
+  EXPECT_EQ(block.rows.features(), 2U);
+}
+
 TEST(RowReader, PassesOverLines) {
   const std::string text = random_text(8, 3000) + "1 2:3";
   const Found whole = read_text(text);

@@ -86,6 +86,8 @@ TEST(StreamFile, RefusesWhatNoStreamWrites) {
       {"stream", "\"rows\":41", "\"rows\":41.5"},
       {"stream", "\"rows\":41", "\"rows\":9007199254740993"},
       {"stream", "\"t0\":3", "\"t0\":9007199254740993"},
+      {"stream", "\"t0\":3", "\"t0\":9007199254740992"},
+      {"stream", "\"t0\":3", "\"t0\":9007199254740952"},  // 40 less than 2^53, of 41 rows
       {"stream", "\"t0\":3", "\"t0\":-3"},
       {"stream", "\"lines\":77", "\"lines\":null"},
       {"stream", "\"lambda\":0.1", "\"lambda\":0"},
@@ -118,6 +120,10 @@ TEST(StreamFile, RefusesWhatNoStreamWrites) {
     EXPECT_TRUE(loaded.error().id == "model.content" || loaded.error().id == "model.header")
         << c.now << ": " << to_string(loaded.error());
   }
+  EXPECT_TRUE(with(model, [](Metadata& metadata) {
+                std::string& text = metadata["stream"];
+                text.replace(text.find("\"t0\":3"), 6, "\"t0\":9007199254740951");
+              }).ok());
   EXPECT_EQ(with(model, [](Metadata& metadata) { metadata.erase("stream"); }).error().id,
             "model.header");
 }
