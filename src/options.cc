@@ -97,7 +97,6 @@ constexpr std::string_view kSwitch[] = {"off", "on"};
 constexpr std::string_view kSamplings[] = {"permute", "replace", "order"};
 constexpr std::string_view kIterates[] = {"last", "average", "suffix", "random"};
 constexpr std::string_view kBestOf = "best-of:";
-constexpr std::string_view kKernels[] = {"linear", "rbf", "poly", "sigmoid"};
 constexpr std::string_view kCpus[] = {"auto", "scalar", "avx2", "avx512"};
 
 // Index of the word among those allowed; what is none of them is refused.
@@ -184,6 +183,12 @@ void set_batch(TrainOptions& o, const OptionInfo& info, std::string_view text) {
   o.pegasos.batch = 0;
   if (text == "all") return;
   o.pegasos.batch = count(info, text);
+}
+
+void set_kernel(TrainOptions& o, const OptionInfo& info, std::string_view text) {
+  const std::string_view names[] = {to_string(KernelKind::linear), to_string(KernelKind::rbf),
+                                    to_string(KernelKind::poly), to_string(KernelKind::sigmoid)};
+  o.pegasos.kernel.kind = static_cast<KernelKind>(one_of(info, text, names));
 }
 
 void set_cpu(TrainOptions& o, const OptionInfo& info, std::string_view text) {
@@ -315,9 +320,7 @@ constexpr auto kRows = std::to_array<Row>({
       "exp(-g|x-z|^2), (g<x,z>+r)^d or tanh(g<x,z>+r) in the place of <x,z>, with --gamma g, "
       "--coef0 r, --degree d; --solver auto then means pegasos",
       kPegasos},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
-       o.pegasos.kernel.kind = static_cast<KernelKind>(one_of(i, t, kKernels));
-     }},
+     set_kernel},
     {{"gamma", "g", "G", "a finite number > 0", "", "of the kernel; default 1/features", kPegasos},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.pegasos.kernel.gamma = positive(i, t);

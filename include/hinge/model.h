@@ -84,7 +84,7 @@ struct StreamState {
   std::uint64_t errors = 0;  // rows predicted wrongly before their update
   bool rest = true;          // labels come as they come: the last of the sums is that of no class
   IndexBase index_base = IndexBase::one;  // as asked for; Model::index_base is what came of it
-  std::vector<double> sums;               // v of each hyperplane, planes() rows of Model::width()
+  std::vector<double> sums;               // v, Model::width() numbers a hyperplane
   std::vector<double> bias_sums;          // and of its constant feature
 };
 

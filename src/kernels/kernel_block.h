@@ -15,17 +15,6 @@
 
 namespace hinge {
 
-// |x|^2, summed in the order that makes it <x, x> of a block to the bit.
-template <class Value>
-double square_of(const SparseRow<Value>& row) {
-  double sum = 0;
-  for (std::size_t k = 0; k < row.size; ++k) {
-    const auto value = static_cast<double>(row.values[k]);
-    sum += value * value;
-  }
-  return sum;
-}
-
 // Whether |x - z|^2 must be summed from differences, since |x|^2 + |z|^2 - 2 <x, z> would have lost
 // what matters to this kernel to rounding (columns that are large and nearly constant) or overflow.
 // `largest` is the largest |x|^2 of the rows.

@@ -71,4 +71,20 @@ SparseRow<Value> row_of(const CsrView<Value>& m, std::uint64_t i) {
   return {m.columns + begin, m.values + begin, static_cast<std::size_t>(m.offsets[i + 1] - begin)};
 }
 
+// |x|^2, summed in the order of the columns, as the *_many forms do.
+template <class Value>
+double square_of(const SparseRow<Value>& row) {
+  double sum = 0;
+  for (std::size_t k = 0; k < row.size; ++k) {
+    const auto value = static_cast<double>(row.values[k]);
+    sum += value * value;
+  }
+  return sum;
+}
+
+// The stride of so many interleaved vectors.
+constexpr std::size_t stride_of(std::size_t vectors) {
+  return vectors == 1 ? 1 : (vectors + 3) / 4 * 4;
+}
+
 }  // namespace hinge

@@ -58,7 +58,7 @@ class KernelScorer {
         rows_(rows),
         support_(model.support),
         common_(rows),
-        stride_((model.problems.size() + 3) / 4 * 4),
+        stride_(stride_of(model.problems.size())),
         coefficients_(model.width() * stride_),
         numbers_(kSupport) {
     if (are_sparse(support_.nonzeros(), model.features, kMostRows)) {

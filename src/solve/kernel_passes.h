@@ -21,6 +21,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -43,13 +44,12 @@ class KernelPasses {
         kernel_(kernel),
         constant_(bias * bias),
         planes_(planes),
-        stride_(planes == 1 ? 1 : (planes + 3) / 4 * 4),
+        stride_(stride_of(planes)),
         kernels_(*options.kernels),
         pool_(pool),
         squares_(squares_of(m)),
         differences_(needs_differences(kernel, *std::ranges::max_element(squares_))),
         block_(kernel, m.features, differences_, kernels_),
-        alone_(kernel, m.features, differences_, kernels_),
         place_(m.rows, kNowhere),
         bound_rows_(options.bound_rows),
         room_(options.kernel_memory / sizeof(double) / m.rows * m.rows),
@@ -171,8 +171,9 @@ class KernelPasses {
     }
     const auto found = std::ranges::find(block_rows_, i);
     if (found == block_rows_.end()) {
-      load(alone_, 1, [i](std::size_t) { return i; });
-      evaluate(alone_, members_, squares_at(members_), 0, members_.size(), similar_.data());
+      if (!alone_) alone_.emplace(kernel_, m_.features, differences_, kernels_);
+      load(*alone_, 1, [i](std::size_t) { return i; });
+      evaluate(*alone_, members_, squares_at(members_), 0, members_.size(), similar_.data());
       evaluated_ += static_cast<double>(members_.size());
       return similar_;
     }
@@ -426,7 +427,8 @@ class KernelPasses {
   Pool& pool_;
   std::vector<double> squares_;  // |x_i|^2
   bool differences_;
-  KernelBlock block_, alone_;
+  KernelBlock block_;
+  std::optional<KernelBlock> alone_;    // for a row out of turn; made when first needed
   std::vector<std::uint32_t> members_;  // rows with a coefficient in the vector that is followed
   std::vector<std::uint32_t> place_;    // of each row in members_
   std::span<const std::uint64_t> expected_;

@@ -23,11 +23,7 @@ class Passes {
 
   Passes(const CsrView<Value>& m, double bias, std::size_t planes, const Kernels& kernels,
          Pool& pool)
-      : m_(m),
-        bias_(bias),
-        stride_(planes == 1 ? 1 : (planes + 3) / 4 * 4),
-        kernels_(kernels),
-        pool_(pool) {}
+      : m_(m), bias_(bias), stride_(stride_of(planes)), kernels_(kernels), pool_(pool) {}
 
   const CsrView<Value>& rows() const { return m_; }
   std::size_t stride() const { return stride_; }
@@ -36,14 +32,7 @@ class Passes {
   const Kernels& kernels() const { return kernels_; }
 
   // |x_i|^2, the constant feature included
-  double square(std::uint64_t i) const {
-    double square = bias_ * bias_;
-    for (std::uint64_t k = m_.offsets[i]; k < m_.offsets[i + 1]; ++k) {
-      const auto value = static_cast<double>(m_.values[k]);
-      square += value * value;
-    }
-    return square;
-  }
+  double square(std::uint64_t i) const { return square_of(row_of(m_, i)) + bias_ * bias_; }
 
   // |w_c|^2 of each hyperplane; the second form where the scores of all rows are known.
   void squares(const double* w, double* out) const {
