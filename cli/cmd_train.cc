@@ -53,7 +53,11 @@ std::string trace_line(const Progress& p) {
                {"relative_gap", p.relative_gap},
                {"active_rows", p.active_rows},
                {"planes", p.planes},
-               {"step", p.step}})
+               {"step", p.step},
+               {"objective_rows", p.objective_rows},
+               {"search_rows", p.search_rows},
+               {"objective_seconds", p.objective_seconds},
+               {"search_seconds", p.search_seconds}})
              .dump() +
          "\n";
 }

@@ -35,6 +35,11 @@ struct Progress {
   std::uint64_t active_rows = 0;
   std::uint64_t planes = 0;
   double step = 0;
+  // Of cutting planes, since the problem was begun: the two stages that grow with the rows.
+  std::uint64_t objective_rows = 0;  // rows scored at trial points
+  std::uint64_t search_rows = 0;     // rows that took part in line searches
+  double objective_seconds = 0;
+  double search_seconds = 0;
 };
 
 // How the caller follows and steers a run. The observer is called from one thread at a time, not
@@ -54,6 +59,10 @@ struct TrainReport {
   std::vector<Error> warnings;
   std::uint64_t iterations = 0;
   std::uint64_t rows_touched = 0;
+  std::uint64_t objective_rows = 0;  // as in Progress, over all problems
+  std::uint64_t search_rows = 0;
+  double objective_seconds = 0;
+  double search_seconds = 0;
   double data_passes = 0;
   int threads = 1;
   double lambda = 0;  // 1/(C sum c_i): the cost as the Pegasos papers write it
