@@ -173,8 +173,8 @@ int Train::run() {
     if (!trace_path.empty() && !options.gap && options.pegasos.check_every == 0) {
       options.pegasos.check_every = 1;
     }
-  } else if (!start_path.empty()) {
-    usage_value("--start: only --solver pegasos begins at a model");
+  } else if (!start_path.empty() && !cutting_planes(chosen_solver(options))) {
+    usage_value("--start: --solver dual begins at 0; pegasos and cutting planes can begin at a model");
   }
   const std::string outcome = fmt::format(
       "no model written{}",

@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kMaxThreads = 4096;
 constexpr int kMaxDegree = 100;
+constexpr std::uint64_t kMaxPlanes = 10000;
 constexpr std::uint64_t kMaxT0 = std::uint64_t{1} << 53;  // steps are counted in double
 constexpr std::uint64_t kMaxRuns = 1000;  // of best-of; each ends with passes over all rows
 constexpr double kMaxBias = 1e150;        // its square must be finite
@@ -91,8 +92,9 @@ std::string did_you_mean(std::string_view text, std::span<const std::string_view
   return best.empty() ? "" : fmt::format("; did you mean {}?", best);
 }
 
-constexpr std::string_view kSolvers[] = {"auto", "dual", "pegasos"};
+constexpr std::string_view kSolvers[] = {"auto", "dual", "pegasos", "cpa", "ocas", "ocas3", "active", "focus"};
 constexpr std::string_view kPegasos = "pegasos";
+constexpr std::string_view kCuttingPlanes = "cpa, ocas, ocas3, active or focus";
 constexpr std::string_view kSwitch[] = {"off", "on"};
 constexpr std::string_view kSamplings[] = {"permute", "replace", "order"};
 constexpr std::string_view kIterates[] = {"last", "average", "suffix", "random"};
@@ -237,10 +239,10 @@ constexpr auto kRows = std::to_array<Row>({
        o.gap = number(i, t) / 100;
        if (!(*o.gap > 0 && *o.gap <= 1)) bad_value(i, t);
      }},
-    {{"solver", "s", "NAME", "one of auto, dual, pegasos", "auto",
+    {{"solver", "s", "NAME", "one of auto, dual, pegasos, cpa, ocas, ocas3, active, focus", "auto",
       "auto picks by the shape of the data; pegasos is good soon and exact late: its gap falls "
-      "like "
-      "1/epochs, so 0.001 is the job of the others; LIBLINEAR's -s 3 means auto"},
+      "like 1/epochs, so 0.001 is the job of the others; cpa to focus are cutting planes, focus the "
+      "fastest of them; LIBLINEAR's -s 3 means auto"},
      set_solver},
     {{"bias", "B", "S", "none or a number up to 1e150", "none",
       "append the constant feature S to every row, regularised; negative = none"},
@@ -339,6 +341,22 @@ constexpr auto kRows = std::to_array<Row>({
       "its part",
       kPegasos},
      set_count<&PegasosOptions::budget>},
+    {{"planes", "", "N", "a whole number from 2 to 10000", "",
+      "planes kept; beyond it those without a part in the bound go, or the two oldest become one; "
+      "default 100, with active 20",
+      kCuttingPlanes},
+     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
+       o.planes.planes = whole<std::uint64_t>(i, t);
+       if (o.planes.planes < 2 || o.planes.planes > kMaxPlanes) bad_value(i, t);
+     }},
+    {{"mu", "", "X", "a number in (0, 1]", "0.05",
+      "where the next plane is laid: this share of the way from the best point to the minimum over "
+      "the planes",
+      kCuttingPlanes},
+     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
+       o.planes.mu = number(i, t);
+       if (!(o.planes.mu > 0 && o.planes.mu <= 1)) bad_value(i, t);
+     }},
     {{"cpu", "", "NAME", "one of auto, scalar, avx2, avx512", "auto",
       "instruction set of the inner loops; the model is the same for any"},
      set_cpu},
@@ -373,6 +391,14 @@ Solver chosen_solver(const TrainOptions& options) {
   return options.pegasos.kernel.linear() ? Solver::dual : Solver::pegasos;
 }
 
+std::string_view to_string(Solver solver) {
+  return kSolvers[static_cast<std::size_t>(solver)];
+}
+
+bool cutting_planes(Solver solver) {
+  return solver >= Solver::cpa;
+}
+
 Result<std::uint64_t> parse_size(std::string_view name, std::string_view text) {
   return guard([&] { return size(name, text); });
 }
@@ -393,17 +419,24 @@ Result<void> validate(const TrainOptions& o) {
     }
     const PegasosOptions& p = o.pegasos;
     const KernelFunction& kernel = p.kernel;
-    if (o.solver == Solver::dual && !kernel.linear()) {
-      fail("usage.value", "--solver dual takes no kernels; --solver pegasos does");
+    const Solver solver = chosen_solver(o);
+    if (solver != Solver::pegasos && !kernel.linear()) {
+      fail("usage.value", fmt::format("--solver {} takes no kernels; --solver pegasos does",
+                                      kSolvers[static_cast<std::size_t>(solver)]));
     }
-    if (chosen_solver(o) != Solver::pegasos && p != PegasosOptions{}) {
+    const auto only = [](std::string_view solvers) {
       std::string names;
       for (const Row& row : kRows) {
-        if (row.info.solver == kPegasos)
+        if (row.info.solver == solvers)
           names += fmt::format("{}--{}", names.empty() ? "" : ", ", row.info.name);
       }
-      fail("usage.value", "only --solver pegasos has " + names);
-    }
+      fail("usage.value", fmt::format("only --solver {} has {}", solvers, names));
+    };
+    if (solver != Solver::pegasos && p != PegasosOptions{}) only(kPegasos);
+    if (!cutting_planes(solver) && o.planes != PlaneOptions{}) only(kCuttingPlanes);
+    check(o.planes.planes == 0 || (o.planes.planes >= 2 && o.planes.planes <= kMaxPlanes),
+          "planes: expected 2 to 10000");
+    check(o.planes.mu > 0 && o.planes.mu <= 1, "mu: expected a number in (0, 1]");
     check(p.epochs == 0 || p.steps == 0, "give --epochs or --steps, not both");
     check(p.runs > 0 && p.runs <= (p.iterate == Iterate::best_of ? kMaxRuns : 1),
           "runs: expected 1 to 1000, and 1 unless the iterate is best_of");

@@ -257,7 +257,7 @@ class Trainer {
 
     Origin& origin = model.origin;
     origin.solver = options_.solver == Solver::automatic ? "auto:" : "";
-    origin.solver += solver_ == Solver::pegasos ? "pegasos" : "dual";
+    origin.solver += to_string(solver_);
     origin.class_weights = class_weights(data_, options_, report_.warnings);
     costs_ = row_costs(data_, origin.class_weights);
     check_costs(data_, costs_);
@@ -290,14 +290,15 @@ class Trainer {
     }
     if (control_.start == nullptr) return;
     const Model& start = *control_.start;
-    if (solver_ != Solver::pegasos) {
-      fail("usage.value", "--start: only --solver pegasos begins at a model");
+    if (solver_ == Solver::dual) {
+      fail("usage.value", "--start: --solver dual begins at 0; pegasos and cutting planes can begin "
+                          "at a model");
     }
     if (!report_.model.kernel.linear()) {
       fail("usage.value", "--start: training with a kernel begins at 0");
     }
     if (!start.kernel.linear()) fail("model.start", "the model to start from has a kernel");
-    if (options_.pegasos.t0 == 0) {
+    if (solver_ == Solver::pegasos && options_.pegasos.t0 == 0) {
       fail("usage.value", "--t0: with --start expected at least 1: step 1 forgets where it began");
     }
     if (start.index_base != data_.index_base()) {
@@ -377,6 +378,7 @@ class Trainer {
     SolverOptions options = {.seed = options_.seed,
                              .kernels = &choose_kernels(options_.instruction_set),
                              .pegasos = options_.pegasos,
+                             .planes = options_.planes,
                              .start = starts,
                              .kernel_memory = kernel_memory_};
     options.pegasos.kernel = model.kernel;
@@ -384,13 +386,15 @@ class Trainer {
     std::vector<Solution> solutions;
     if (solver_ == Solver::pegasos) {
       solutions = solve_pegasos(problems, options, monitors, pool);
+    } else if (cutting_planes(solver_)) {
+      solutions.push_back(solve_planes(problems[0], solver_, options, monitors[0], pool));
     } else {
       solutions.push_back(solve_dual(problems[0], options, monitors[0], pool));
     }
     const double share = solve_clock.seconds() / static_cast<double>(last - first);
     for (std::size_t k = first; k < last; ++k) {
       Solution& solution = solutions[k - first];
-      count(k, solution, share);
+      count(k, solution, monitors[k - first], share);
       const bool interrupted = monitors[k - first].reason() == StopReason::interrupted;
       if (!model.kernel.linear()) {  // judged when all classes are there
         in_kernel_[k] = {std::move(solution), interrupted};
@@ -406,7 +410,8 @@ class Trainer {
     interrupted_ = interrupted_ || (interrupted && !converged(report_.model.problems[k]));
   }
 
-  void count(std::size_t k, const Solution& solution, double solve_seconds) {
+  void count(std::size_t k, const Solution& solution, const Monitor& monitor,
+             double solve_seconds) {
     report_.model.problems[k].iterations = solution.iterations;
     const std::lock_guard lock(mutex_);
     report_.problem_seconds[k] = solve_seconds;
@@ -416,6 +421,10 @@ class Trainer {
     report_.rows_touched = solver_ == Solver::pegasos
                                ? std::max(report_.rows_touched, solution.rows_touched)
                                : report_.rows_touched + solution.rows_touched;
+    report_.objective_rows += solution.objective_rows;
+    report_.search_rows += solution.search_rows;
+    report_.objective_seconds += monitor.spent(Monitor::Stage::objective);
+    report_.search_seconds += monitor.spent(Monitor::Stage::search);
     stalled_ = stalled_ || solution.stalled;
     cut_short_ = cut_short_ || solution.cut_short;
   }

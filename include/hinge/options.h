@@ -17,7 +17,8 @@
 
 namespace hinge {
 
-enum class Solver : std::uint8_t { automatic, dual, pegasos };
+// docs/math.md says what each does; cpa to focus are cutting planes (docs/cutting-planes.md).
+enum class Solver : std::uint8_t { automatic, dual, pegasos, cpa, ocas, ocas3, active, focus };
 enum class InstructionSet : std::uint8_t { automatic, scalar, avx2, avx512 };
 
 // Which rows a step of Pegasos looks at: every row once an epoch in an order drawn anew (permute),
@@ -49,6 +50,13 @@ struct PegasosOptions {
   bool operator==(const PegasosOptions&) const = default;
 };
 
+// How the cutting-plane solvers work; docs/cutting-planes.md.
+struct PlaneOptions {
+  std::uint64_t planes = 0;  // kept at most, 2 to 10000; 0: 100, with Solver::active 20 as published
+  double mu = 0.05;          // the next plane is laid at w_b + mu (w_t - w_b); in (0, 1]
+  bool operator==(const PlaneOptions&) const = default;
+};
+
 struct TrainOptions {
   double cost = 1;    // C of 1/2|w|^2 + C sum c_i h_i; finite, > 0
   double lambda = 0;  // > 0: cost = 1/(lambda sum c_i) instead of `cost`
@@ -68,6 +76,7 @@ struct TrainOptions {
   std::uint64_t seed = 1;
   InstructionSet instruction_set = InstructionSet::automatic;  // never changes the result
   PegasosOptions pegasos = {};                                 // Solver::pegasos only
+  PlaneOptions planes = {};                                    // cutting planes only
 };
 
 struct OptionInfo {
@@ -83,6 +92,11 @@ std::span<const OptionInfo> train_option_table();
 
 // The solver that will be used: what automatic stands for.
 Solver chosen_solver(const TrainOptions& options);
+
+std::string_view to_string(Solver solver);  // "dual"; "auto"
+
+// Whether it is one of cpa, ocas, ocas3, active and focus.
+bool cutting_planes(Solver solver);
 
 // Sets one option from text (a switch takes ""). Fails with usage.value or usage.option
 // and then leaves the options as they were.

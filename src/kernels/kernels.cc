@@ -220,6 +220,23 @@ HINGE_INLINE void add_dense_body(double a, const double* x, double* y, std::size
   for (; k < size; ++k) y[k] += a * x[k];
 }
 
+HINGE_INLINE double dot_dense_body(const double* x, const double* y, std::size_t size) {
+  Four sums[2] = {};
+  std::size_t k = 0;
+  for (; k + 8 <= size; k += 8) {
+    for (std::size_t f = 0; f < 2; ++f) {
+      Four a, b;
+      std::memcpy(&a, x + k + 4 * f, sizeof a);
+      std::memcpy(&b, y + k + 4 * f, sizeof b);
+      sums[f] += a * b;
+    }
+  }
+  double lanes[8];
+  std::memcpy(lanes, sums, sizeof lanes);
+  for (std::size_t j = 0; k + j < size; ++j) lanes[j] += x[k + j] * y[k + j];
+  return sum_lanes(lanes);
+}
+
 // One function a kernel and instruction set. A macro, because attributes are not inherited.
 #define HINGE_MANY(suffix, attributes)                                                         \
   template <class Value>                                                                       \
@@ -237,6 +254,9 @@ HINGE_INLINE void add_dense_body(double a, const double* x, double* y, std::size
   }                                                                                            \
   attributes void add_dense_##suffix(double a, const double* x, double* y, std::size_t size) { \
     add_dense_body(a, x, y, size);                                                             \
+  } \
+  attributes double dot_dense_##suffix(const double* x, const double* y, std::size_t size) { \
+    return dot_dense_body(x, y, size); \
   }
 
 HINGE_MANY(scalar, )
@@ -251,7 +271,8 @@ constexpr Kernels kScalar = {.name = "scalar",
                              .add_many_f32 = add_many_scalar<float>,
                              .add_many_f64 = add_many_scalar<double>,
                              .exp_all = exp_all_scalar,
-                             .add_dense = add_dense_scalar};
+                             .add_dense = add_dense_scalar,
+ .dot_dense = dot_dense_scalar};
 
 #if defined(__x86_64__)
 
@@ -305,7 +326,8 @@ constexpr Kernels kAvx2 = {.name = "avx2",
                            .add_many_f32 = add_many_avx2<float>,
                            .add_many_f64 = add_many_avx2<double>,
                            .exp_all = exp_all_avx2,
-                           .add_dense = add_dense_avx2};
+                           .add_dense = add_dense_avx2,
+ .dot_dense = dot_dense_avx2};
 
 // GCC 12 misaligns 64-byte registers it keeps on AddressSanitizer's fake stack, hence the
 // exception.

@@ -40,6 +40,7 @@ struct Kernels {
   void (*add_many_f64)(SparseRow<double> row, const double* a, std::size_t stride, double* w);
   void (*exp_all)(double* x, std::size_t size);  // x[k] <- e^x[k] for x[k] <= 0, to 1e-15 relative
   void (*add_dense)(double a, const double* x, double* y, std::size_t size);  // y[k] += a x[k]
+  double (*dot_dense)(const double* x, const double* y, std::size_t size);    // sum_k x[k] y[k]
 
   double dot(SparseRow<float> row, const double* w) const { return dot_f32(row, w); }
   double dot(SparseRow<double> row, const double* w) const { return dot_f64(row, w); }

@@ -24,10 +24,28 @@ class Monitor {
           const std::function<void(const Progress&)>& observer)
       : limits_(limits), clock_(clock), problem_(problem), observer_(observer) {}
 
+  // The stages of a solver whose time is told apart; stage() measures until its result goes.
+  enum class Stage : std::uint8_t { objective, search };
+  class Timer {
+   public:
+    explicit Timer(double& total) : total_(total) {}
+    ~Timer() { total_ += clock_.seconds(); }
+    Timer(const Timer&) = delete;
+    Timer& operator=(const Timer&) = delete;
+
+   private:
+    double& total_;
+    const Stopwatch clock_;
+  };
+  [[nodiscard]] Timer stage(Stage stage) { return Timer(spent_[static_cast<std::size_t>(stage)]); }
+  double spent(Stage stage) const { return spent_[static_cast<std::size_t>(stage)]; }
+
   // A record with exact values. True: stop, see reason().
   bool report(Progress progress) {
     progress.problem = problem_;
     progress.seconds = clock_.seconds();
+    progress.objective_seconds = spent(Stage::objective);
+    progress.search_seconds = spent(Stage::search);
     if (observer_) observer_(progress);
     if (limits_.gap > 0 && progress.relative_gap <= limits_.gap) {
       reason_ = StopReason::converged;
@@ -66,6 +84,7 @@ class Monitor {
   std::size_t problem_;
   const std::function<void(const Progress&)>& observer_;
   StopReason reason_ = StopReason::limit;
+  double spent_[2] = {};  // seconds, by stage
 };
 
 }  // namespace hinge

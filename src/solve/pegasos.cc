@@ -13,7 +13,7 @@
 #include "base/random.h"
 #include "solve/batches.h"
 #include "solve/kernel_passes.h"
-#include "solve/line_search.h"
+#include "risk/line_search.h"
 #include "solve/pegasos_state.h"
 #include "solve/solver.h"
 

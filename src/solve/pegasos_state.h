@@ -26,7 +26,7 @@
 
 #include "base/buffer.h"
 #include "data/problem.h"
-#include "solve/passes.h"
+#include "risk/passes.h"
 #include "solve/solver.h"
 
 namespace hinge {

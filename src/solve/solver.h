@@ -21,6 +21,7 @@ struct Solution {
   std::vector<double> alpha;  // best dual point, one number a row, inside its box; empty: no bound
   std::uint64_t iterations = 0;
   std::uint64_t rows_touched = 0;
+  std::uint64_t objective_rows = 0, search_rows = 0;  // as in Progress
   bool stalled = false;    // ended because rounding allows no further progress
   bool cut_short = false;  // a limit ended it before the steps asked for were done
 };
@@ -41,6 +42,7 @@ struct SolverOptions {
   std::uint64_t seed = 1;
   const Kernels* kernels = &best_kernels();
   PegasosOptions pegasos = {};
+  PlaneOptions planes = {};
   std::span<const Start> start = {};  // one a problem, or none: w = 0
   KernelWay kernel_way = KernelWay::by_budget;
   std::uint64_t kernel_memory = std::uint64_t{1} << 30;  // for kernel values that are kept
@@ -54,6 +56,19 @@ struct SolverOptions {
 // computes P and D from all rows and chooses the rows to work on anew.
 Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                     Pool& pool);
+
+// Cutting planes: R(w) = sum_i c_i h_i is replaced by the largest of some planes below it, whose
+// minimum w_t is found by a small quadratic program and is the bound; a new plane is then laid where
+// that helps most. `method` is one of
+//   cpa     plane at w_t
+//   ocas    exact line search from the best point w_b to w_t; plane a little way on
+//   ocas3   as ocas, with a parabola through three points for the search
+//   active  as ocas, on the rows that the step can carry across the margin, and no others
+//   focus   as ocas, on the rows near the margin, until they are solved as far as it pays; then one
+//           step on all rows, which is exact and goes back as far as it must
+// Bound and best primal value are true at every report.
+Solution solve_planes(const Problem& problem, Solver method, const SolverOptions& options,
+                      Monitor& monitor, Pool& pool);
 
 // Pegasos: stochastic sub-gradient steps (pegasos_state.h) in all published variants. Problems that
 // share rows, costs and bias are solved in one sweep: a row is read once and updates all of them.

@@ -1,4 +1,4 @@
-#include "solve/line_search.h"
+#include "risk/line_search.h"
 
 #include <gtest/gtest.h>
 

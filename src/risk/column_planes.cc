@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <utility>
+
+#include "risk/plane_vectors.h"
+
+namespace hinge {
+namespace {
+
+template <class Value>
+class ColumnPlanes final : public PlaneVectors {
+ public:
+  ColumnPlanes(RiskRows<Value>& rows, std::size_t slots)
+      : PlaneVectors(slots), rows_(rows), running_(rows.passes.dimension()), planes_(slots) {}
+
+  void begin(std::span<const double> w, std::vector<double> weights) override {
+    anchor_.assign(w.begin(), w.end());
+    trial_ = anchor_;
+    rebuild(std::move(weights));
+  }
+
+  void rebuild(std::vector<double> weights) override {
+    running_ = sum(std::move(weights));
+    follow();
+  }
+
+  void flip(std::span<const Flip> flips, const double*, const double*, const double*) override {
+    std::vector<double> weights(flips.size());
+    for (std::size_t k = 0; k < flips.size(); ++k) weights[k] = flips[k].weight;
+    rows_.combine(
+        flips.size(), [&](std::uint64_t k) { return flips[k].row; }, weights, running_.data());
+    follow();
+  }
+
+  void take(std::size_t slot) override { keep(slot, running_); }
+  void take(std::size_t slot, std::vector<double> weights, const ActiveRows&) override {
+    keep(slot, sum(std::move(weights)));
+  }
+
+  void merge(std::size_t into, std::size_t from, double u, double v, const ActiveRows&) override {
+    for (std::size_t j = 0; j < size(); ++j) {
+      planes_[into][j] = u * planes_[into][j] + v * planes_[from][j];
+    }
+    merge_gram(into, from, u, v);
+    planes_[from] = {};
+  }
+
+  void drop(std::size_t slot) override {
+    clear_gram(slot);
+    planes_[slot] = {};
+  }
+
+  void trial(std::span<const double> beta, const ActiveRows& rows, double* margins) override {
+    constexpr std::size_t kColumns = 2048;  // stay in the nearest cache while planes go by
+    const std::size_t blocks = (size() + kColumns - 1) / kColumns;
+    const auto add_up = [&](std::size_t block) {
+      const std::size_t begin = block * kColumns, end = std::min(size(), begin + kColumns);
+      std::fill(trial_.begin() + static_cast<std::ptrdiff_t>(begin),
+                trial_.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
+      for (std::size_t k = 0; k < beta.size(); ++k) {
+        if (beta[k] == 0) continue;
+        rows_.kernels.add_dense(-beta[k], planes_[k].data() + begin, trial_.data() + begin,
+                                end - begin);
+      }
+    };
+    rows_.pool.run(blocks, add_up);
+    rows_.margins(rows, trial_, margins);
+    running_trial_ = dot(running_, trial_);
+  }
+
+  Segment segment() const override {
+    Segment s;
+    s.anchor_square = dot(anchor_, anchor_);
+    s.trial_square = dot(trial_, trial_);
+    s.product = dot(anchor_, trial_);
+    for (std::size_t j = 0; j < size(); ++j) {
+      const double difference = trial_[j] - anchor_[j];
+      s.square += difference * difference;
+    }
+    return s;
+  }
+
+  double running_at_anchor() const override { return running_anchor_; }
+  double running_at_trial() const override { return running_trial_; }
+
+  void advance(double t) override {
+    for (std::size_t j = 0; j < size(); ++j) anchor_[j] += t * (trial_[j] - anchor_[j]);
+    running_anchor_ = dot(running_, anchor_);
+  }
+
+  std::vector<double> anchor() override { return anchor_; }
+  void at_anchor(const ActiveRows& rows, double* margins) override {
+    rows_.margins(rows, anchor_, margins);
+  }
+
+  void mark() override { mark_ = anchor_; }
+  void widen(const ActiveRows& all, double* margins) override {
+    trial_ = std::exchange(anchor_, mark_);
+    rows_.margins(all, trial_, margins);
+    follow();
+  }
+
+ private:
+  std::size_t size() const { return running_.size(); }
+  double dot(const std::vector<double>& x, const std::vector<double>& y) const {
+    return rows_.kernels.dot_dense(x.data(), y.data(), size());
+  }
+  void follow() {
+    running_anchor_ = dot(running_, anchor_);
+    running_trial_ = dot(running_, trial_);
+  }
+
+  std::vector<double> sum(std::vector<double> weights) {
+    std::vector<double> a(rows_.passes.dimension());
+    rows_.combine(
+        weights.size(), [](std::uint64_t i) { return i; }, weights, a.data());
+    rows_.touched += weights.size();
+    return a;
+  }
+
+  void keep(std::size_t slot, std::vector<double> a) {
+    planes_[slot] = std::move(a);
+    const auto product = [&](std::size_t k) {
+      if (!planes_[k].empty()) gram(slot, k) = gram(k, slot) = dot(planes_[slot], planes_[k]);
+    };
+    rows_.pool.run(slots_, product);
+  }
+
+  RiskRows<Value>& rows_;
+  std::vector<double> running_, anchor_, trial_, mark_;
+  double running_anchor_ = 0, running_trial_ = 0;  // <running, anchor>, <running, trial>
+  std::vector<std::vector<double>> planes_;        // empty: free
+};
+
+}  // namespace
+
+template <class Value>
+std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<Value>& rows, std::size_t slots) {
+  return std::make_unique<ColumnPlanes<Value>>(rows, slots);
+}
+template std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<float>&, std::size_t);
+template std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<double>&, std::size_t);
+
+}  // namespace hinge

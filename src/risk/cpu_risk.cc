@@ -1,0 +1,359 @@
+// Map: margins of anchor and trial, statuses and the active rows are here; planes and how their
+// vectors are kept are PlaneVectors' (plane_vectors.h).
+//
+// With s the statuses now, R_active is the newest plane and what active rows add to it:
+//   R_active(w) = <a,w> + b + sum_active c_i max(0, s_i = 1 ? z_i - 1 : 1 - z_i),  z = margin at w.
+// So rows that are not active enter by the plane alone, and along a segment only rows that change
+// sides bend anything.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "risk/line_search.h"
+#include "risk/plane_vectors.h"
+
+namespace hinge {
+namespace {
+
+// Planes by rows: their scores then take no more room than the vectors of planes would.
+constexpr std::uint64_t kRowsPerColumn = 4;
+
+template <class Value>
+class CpuRisk final : public Risk {
+ public:
+  CpuRisk(const Problem& problem, const CsrView<Value>& m, const RiskOptions& options, Pool& pool)
+      : rows_(problem, m, *options.kernels, pool),
+        all_{.all = true, .list = {}, .cuts = cut_rows(*problem.data)},
+        active_(all_),
+        now_(m.rows),
+        statuses_(m.rows, options.slots),
+        anchor_(m.rows),
+        trial_(m.rows) {
+    const bool by_rows = !options.wandering && m.rows <= kRowsPerColumn * rows_.passes.dimension();
+    vectors_ = by_rows ? make_row_planes(rows_, options.slots, statuses_, now_)
+                       : make_column_planes(rows_, options.slots);
+  }
+
+  double begin(std::span<const double> w) override {
+    active_ = all_;
+    rows_.margins(all_, {w.begin(), w.end()}, anchor_.data());
+    trial_ = anchor_;
+    for (std::uint64_t i = 0; i < rows_.m.rows; ++i) now_.set(i, anchor_[i] < 1);
+    vectors_->begin(w, weights());
+    return value(0);
+  }
+
+  void set_trial(std::span<const double> beta) override {
+    vectors_->trial(beta, active_, trial_.data());
+    objective_ += active_.size();
+  }
+
+  Segment segment() const override { return vectors_->segment(); }
+
+  double value(double t) override {
+    const bool all = active_.all;
+    const double sum = add_up([&](std::uint64_t begin, std::uint64_t end) {
+      double part = 0;
+      for (std::uint64_t k = begin; k < end; ++k) {
+        const std::uint64_t i = active_.row(k);
+        const double inside = 1 - at(i, t);
+        const double loss = all || !now_.get(i) ? inside : -inside;
+        if (loss > 0) part += rows_.cost(i) * loss;
+      }
+      return part;
+    });
+    if (all) return sum;
+    const double from = vectors_->running_at_anchor(), to = vectors_->running_at_trial();
+    return std::max(0.0, from + t * (to - from) + b_ + sum);
+  }
+
+  double search(double a, double b, double t_max) override;
+
+  void advance(double t) override {
+    vectors_->advance(t);
+    rows_.for_blocks(active_, [&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t k = begin; k < end; ++k) {
+        const std::uint64_t i = active_.row(k);
+        anchor_[i] = at(i, t);
+      }
+    });
+  }
+
+  std::vector<double> anchor() override { return vectors_->anchor(); }
+
+  double plane(std::size_t slot, double t) override {
+    std::vector<std::vector<Flip>> parts(active_.blocks());
+    rows_.for_blocks(active_, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t k = begin; k < end; ++k) {
+        const std::uint64_t i = active_.row(k);
+        const bool inside = at(i, t) < 1;
+        if (inside == now_.get(i)) continue;
+        parts[block].push_back({i, inside ? -rows_.cost(i) : rows_.cost(i)});
+      }
+    });
+    std::vector<Flip> flips;
+    for (const std::vector<Flip>& part : parts) flips.insert(flips.end(), part.begin(), part.end());
+    rows_.touched += flips.size();
+    vectors_->flip(flips, anchor_.data(), trial_.data(), mark_.empty() ? nullptr : mark_.data());
+    for (const Flip& flip : flips) {
+      now_.flip(flip.row);
+      b_ -= flip.weight;
+    }
+    statuses_.set(slot, now_);
+    vectors_->take(slot);
+    return b_;
+  }
+
+  double plane_of(std::size_t slot, std::span<const double> shares) override {
+    std::vector<double> weights(shares.begin(), shares.end());
+    double b = 0;
+    for (std::uint64_t i = 0; i < weights.size(); ++i) {
+      b += rows_.cost(i) * weights[i];
+      weights[i] *= -rows_.cost(i);
+    }
+    statuses_.set(slot, shares);
+    vectors_->take(slot, std::move(weights), active_);
+    return b;
+  }
+
+  void merge(std::size_t into, std::size_t from, double u, double v) override {
+    vectors_->merge(into, from, u, v, active_);
+    statuses_.merge(into, from, u, v, rows_.pool);
+  }
+  void drop(std::size_t slot) override {
+    vectors_->drop(slot);
+    statuses_.drop(slot);
+  }
+  std::span<const double> gram() const override { return vectors_->gram(); }
+
+  std::vector<double> statuses(std::span<const double> beta) override {
+    std::vector<double> out(rows_.m.rows);
+    statuses_.spread(beta, out, rows_.pool);
+    return out;
+  }
+
+  double rebuild() override {
+    vectors_->rebuild(weights());
+    vectors_->at_anchor(active_, anchor_.data());
+    return value(0);
+  }
+
+  ExactValues exact(std::span<const double> beta) override {
+    ExactValues values;
+    std::vector<double> margins(rows_.m.rows);
+    rows_.margins(all_, vectors_->anchor(), margins.data());
+    std::vector<double> weights = statuses(beta);
+    for (std::uint64_t i = 0; i < margins.size(); ++i) {
+      values.risk += rows_.cost(i) * std::max(0.0, 1 - margins[i]);
+      weights[i] *= rows_.cost(i);
+      values.b += weights[i];
+    }
+    std::vector<double> v(rows_.passes.dimension());
+    rows_.combine(
+        weights.size(), [](std::uint64_t i) { return i; }, weights, v.data());
+    rows_.touched += weights.size();
+    values.square = rows_.kernels.dot_dense(v.data(), v.data(), v.size());
+    return values;
+  }
+
+  std::uint64_t keep_near(double moved, double radius) override;
+
+  void mark() override {
+    mark_ = anchor_;
+    vectors_->mark();
+  }
+
+  double moved() const override {
+    double sum = 0;
+    for (std::uint64_t i = 0; i < rows_.m.rows; ++i) {
+      const double by = anchor_[i] - mark_[i];
+      sum += by * by;
+    }
+    return std::sqrt(sum / static_cast<double>(std::max<std::uint64_t>(1, rows_.m.rows)));
+  }
+
+  std::uint64_t narrow(double width, std::uint64_t most) override {
+    std::vector<std::uint64_t> list;
+    for (std::uint64_t i = 0; i < rows_.m.rows; ++i) {
+      if (!(std::abs(1 - anchor_[i]) > width)) list.push_back(i);
+    }
+    if (list.size() > most) return 0;
+    active_ = rows_.cut(std::move(list));
+    return active_.size();
+  }
+
+  void widen() override {
+    active_ = all_;
+    anchor_ = mark_;
+    vectors_->rebuild(weights());
+    vectors_->widen(all_, trial_.data());
+    objective_ += all_.size();
+  }
+
+  std::uint64_t active() const override { return active_.size(); }
+  RiskCounts counts() const override {
+    return {.rows = rows_.touched, .objective = objective_, .search = search_};
+  }
+
+ private:
+  // The margin of row i at point(t).
+  double at(std::uint64_t i, double t) const { return anchor_[i] + t * (trial_[i] - anchor_[i]); }
+
+  // f(first, last) of every block of active rows, added up in order.
+  template <class F>
+  double add_up(const F& f) {
+    std::vector<double> parts(active_.blocks());
+    rows_.for_blocks(active_, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
+      parts[block] = f(begin, end);
+    });
+    double sum = 0;
+    for (const double part : parts) sum += part;
+    return sum;
+  }
+
+  // -s_i c_i; b as well.
+  std::vector<double> weights() {
+    std::vector<double> weights(rows_.m.rows);
+    b_ = 0;
+    for (std::uint64_t i = 0; i < weights.size(); ++i) {
+      if (!now_.get(i)) continue;
+      weights[i] = -rows_.cost(i);
+      b_ += rows_.cost(i);
+    }
+    return weights;
+  }
+
+  RiskRows<Value> rows_;
+  const ActiveRows all_;
+  ActiveRows active_;
+  RowBits now_;  // statuses of the newest plane
+  double b_ = 0;
+  PlaneStatuses statuses_;
+  std::unique_ptr<PlaneVectors> vectors_;
+  std::vector<double> anchor_, trial_, mark_;  // margins, by row; of active rows, but for mark_
+  // keep_near: distance to the margin plus how far the anchor had gone when it was measured.
+  std::vector<double> lengths_, reach_;
+  double gone_ = 0;
+  std::uint64_t objective_ = 0, search_ = 0;
+};
+
+// Slopes are summed in buckets of t, the bucket where the minimum lies is found, and only its bends
+// are looked at one by one.
+template <class Value>
+double CpuRisk<Value>::search(double a, double b, double t_max) {
+  constexpr std::size_t kBuckets = 256;
+  struct Part {
+    std::array<double, kBuckets> rise{};
+    double slope = 0;
+    std::uint64_t bends = 0;
+  };
+  struct Bend {
+    double c, d;  // cost max(0, c + t d)
+  };
+  const auto bend_of = [&](std::uint64_t i) -> Bend {
+    const double sign = now_.get(i) ? 1 : -1;
+    return {sign * (anchor_[i] - 1), sign * (trial_[i] - anchor_[i])};
+  };
+  // t = -c/d in (0, inf) to t/(1+t) = -c/(d-c) in (0, 1); -1: no bend ahead
+  const auto bucket_of = [&](const Bend& bend) -> int {
+    if (!((bend.c < 0 && bend.d > 0) || (bend.c > 0 && bend.d < 0))) return -1;
+    if (std::abs(bend.c) >= t_max * std::abs(bend.d)) return -1;
+    const double at = bend.c / (bend.c - bend.d);
+    return std::min(static_cast<int>(kBuckets) - 1, static_cast<int>(at * kBuckets));
+  };
+  std::vector<Part> parts(active_.blocks());
+  rows_.for_blocks(active_, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
+    Part& part = parts[block];
+    for (std::uint64_t k = begin; k < end; ++k) {
+      const std::uint64_t i = active_.row(k);
+      const Bend bend = bend_of(i);
+      if (bend.c > 0 || (bend.c == 0 && bend.d > 0)) part.slope += rows_.cost(i) * bend.d;
+      const int bucket = bucket_of(bend);
+      if (bucket < 0) continue;
+      part.rise[static_cast<std::size_t>(bucket)] += rows_.cost(i) * std::abs(bend.d);
+      ++part.bends;
+    }
+  });
+  Part sum;
+  for (const Part& part : parts) {
+    for (std::size_t k = 0; k < kBuckets; ++k) sum.rise[k] += part.rise[k];
+    sum.slope += part.slope;
+    sum.bends += part.bends;
+  }
+  search_ += sum.bends;
+  const double newest = vectors_->running_at_trial() - vectors_->running_at_anchor();
+  double slope = b + newest + sum.slope;  // f' without a t, just before the bucket
+  if (!(slope < 0)) return 0;
+  std::size_t bucket = 0;
+  for (; bucket + 1 < kBuckets; ++bucket) {
+    const double end = static_cast<double>(bucket + 1) / static_cast<double>(kBuckets - bucket - 1);
+    if (a * end + slope + sum.rise[bucket] >= 0) break;
+    slope += sum.rise[bucket];
+  }
+  LineSearch inside(a, slope);
+  if (sum.rise[bucket] > 0) {
+    std::vector<std::vector<std::uint64_t>> found(active_.blocks());
+    rows_.for_blocks(active_, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t k = begin; k < end; ++k) {
+        const std::uint64_t i = active_.row(k);
+        if (bucket_of(bend_of(i)) == static_cast<int>(bucket)) found[block].push_back(i);
+      }
+    });
+    for (const std::vector<std::uint64_t>& part : found) {
+      for (const std::uint64_t i : part) {
+        // Its slope up to the bend is in `slope` already: what is left is the rise.
+        const Bend bend = bend_of(i);
+        inside.add(rows_.cost(i), -std::abs(bend.c), std::abs(bend.d));
+      }
+    }
+  }
+  return std::min(t_max, inside.minimum());
+}
+
+template <class Value>
+std::uint64_t CpuRisk<Value>::keep_near(double moved, double radius) {
+  if (lengths_.empty()) {
+    lengths_.resize(rows_.m.rows);
+    reach_.resize(rows_.m.rows);
+    for (std::uint64_t i = 0; i < rows_.m.rows; ++i) {
+      lengths_[i] = std::sqrt(rows_.passes.square(i));
+    }
+  }
+  gone_ += moved;
+  // A little more than the bound asks for, for what rounding does to sums and margins.
+  constexpr double kSlack = 1e-9;
+  for (std::uint64_t k = 0; k < active_.size(); ++k) {
+    const std::uint64_t i = active_.row(k);
+    const double away = std::max(0.0, std::abs(1 - anchor_[i]) - kSlack);
+    reach_[i] = lengths_[i] > 0 ? gone_ + away / lengths_[i]
+                                : std::numeric_limits<double>::infinity();
+  }
+  std::vector<std::uint64_t> list, entering;
+  auto before = active_.list.begin();
+  for (std::uint64_t i = 0; i < rows_.m.rows; ++i) {
+    bool was = active_.all;
+    if (!was && before != active_.list.end() && *before == i) {
+      was = true;
+      ++before;
+    }
+    if (!(reach_[i] - gone_ < radius * (1 + kSlack))) continue;
+    list.push_back(i);
+    if (!was) entering.push_back(i);
+  }
+  if (!entering.empty()) vectors_->at_anchor(rows_.cut(std::move(entering)), anchor_.data());
+  active_ = list.size() == rows_.m.rows ? all_ : rows_.cut(std::move(list));
+  return active_.size();
+}
+
+}  // namespace
+
+std::unique_ptr<Risk> make_cpu_risk(const Problem& problem, const RiskOptions& options,
+                                    Pool& pool) {
+  return problem.data->visit([&]<class Value>(const CsrView<Value>& m) -> std::unique_ptr<Risk> {
+    return std::make_unique<CpuRisk<Value>>(problem, m, options, pool);
+  });
+}
+
+}  // namespace hinge

@@ -1,0 +1,114 @@
+// The empirical risk R(w) = sum_i c_i max(0, 1 - y_i <w,x_i>) wherever the rows live, for solvers that
+// make whole passes (cutting planes). Everything as long as the rows or the columns stays behind
+// this interface; a solver sees numbers, and names planes by their slots.
+//
+// A **plane** comes from statuses s_i in [0,1], one a row:
+//   a = -sum_i s_i c_i y_i x_i,   b = sum_i s_i c_i,   <a,w> + b <= R(w) for every w.
+// Any statuses give a valid plane; those of the rows inside the margin at w touch R there.
+//
+// A risk remembers two points, the anchor and the trial, and the margins of the rows there:
+//   point(t) = anchor + t (trial - anchor).
+// Rows that are not **active** are not looked at. They keep the status they have in the newest
+// plane, so that R is replaced by R_active <= R, with equality wherever no such row would change
+// sides. As every plane is one of R too, bounds stay true whatever is active.
+//
+// Sums, never means: risks over parts of the rows add up.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/parallel.h"
+#include "data/problem.h"
+#include "kernels/kernels.h"
+
+namespace hinge {
+
+struct Segment {
+  double anchor_square = 0;  // |anchor|^2
+  double product = 0;        // <anchor, trial>
+  double trial_square = 0;   // |trial|^2
+  double square = 0;         // |trial - anchor|^2, not below the truth (but for rounding of sums)
+};
+
+struct ExactValues {
+  double risk = 0;    // R(anchor)
+  double b = 0;       // sum_k beta[k] b_k
+  double square = 0;  // |sum_k beta[k] a_k|^2
+};
+
+// How much work was done.
+struct RiskCounts {
+  std::uint64_t rows = 0;       // scored, or added to a vector
+  std::uint64_t objective = 0;  // scored at a trial
+  std::uint64_t search = 0;     // with a bend in the range of a line search
+};
+
+class Risk {
+ public:
+  virtual ~Risk() = default;
+
+  // ---- Points. All rows become active; anchor and trial are w. Returns R(w), from scratch.
+  virtual double begin(std::span<const double> w) = 0;
+  // trial = -sum_k beta[k] a_k over the slots.
+  virtual void set_trial(std::span<const double> beta) = 0;
+  virtual Segment segment() const = 0;
+  // R_active(point(t)), t >= 0
+  virtual double value(double t) = 0;
+  // The t in [0, t_max] that minimises a/2 t^2 + b t + R_active(point(t)), a >= 0, exactly.
+  virtual double search(double a, double b, double t_max) = 0;
+  // anchor <- point(t)
+  virtual void advance(double t) = 0;
+  // The anchor itself.
+  virtual std::vector<double> anchor() = 0;
+
+  // ---- Planes. Makes the plane of the statuses at point(t) that of `slot`, which is free; returns b.
+  virtual double plane(std::size_t slot, double t) = 0;
+  // The plane of given statuses, one a row; the newest plane stays the one it was. All rows must be
+  // active.
+  virtual double plane_of(std::size_t slot, std::span<const double> statuses) = 0;
+  // a_into <- u a_into + v a_from; `from` is free afterwards.
+  virtual void merge(std::size_t into, std::size_t from, double u, double v) = 0;
+  virtual void drop(std::size_t slot) = 0;
+  // <a_j, a_k> at gram()[j * stride + k], 0 where a slot is free; stride = slots asked for.
+  virtual std::span<const double> gram() const = 0;
+  // sum_k beta[k] s_ik of every row.
+  virtual std::vector<double> statuses(std::span<const double> beta) = 0;
+  // The sums behind planes and margins grow by small changes; this computes them from the rows.
+  // Returns R_active(anchor).
+  virtual double rebuild() = 0;
+  // Values of the anchor and of sum_k beta[k] a_k from the rows alone, all of them.
+  virtual ExactValues exact(std::span<const double> beta) = 0;
+
+  // ---- Which rows are active. `moved` is how far the anchor went since the last call: rows that
+  // were not active are that much nearer to their margin, at worst. Active are then those that
+  // points within `radius` of the anchor may carry across it, by |<v,x>| <= |v||x|.
+  virtual std::uint64_t keep_near(double moved, double radius) = 0;
+  // Remembers the anchor and its margins (all rows must be active); moved() is the root mean square
+  // by which margins of the anchor differ from there.
+  virtual void mark() = 0;
+  virtual double moved() const = 0;
+  // Rows active if their margin is within `width` of 1, at most `most` rows; 0, and nothing changes,
+  // if there are more. Needs mark() at this anchor.
+  virtual std::uint64_t narrow(double width, std::uint64_t most) = 0;
+  // All rows again: the trial is where the anchor came to since mark(), the anchor what it was
+  // there.
+  virtual void widen() = 0;
+  virtual std::uint64_t active() const = 0;
+
+  virtual RiskCounts counts() const = 0;
+};
+
+struct RiskOptions {
+  std::size_t slots = 100;
+  bool wandering = false;  // rows become active and cease to be at any step: keep_near
+  const Kernels* kernels = &best_kernels();
+};
+
+// Rows in memory, passes shared out over the pool; the same bits for any number of threads. The
+// problem and its data must live as long.
+std::unique_ptr<Risk> make_cpu_risk(const Problem& problem, const RiskOptions& options, Pool& pool);
+
+}  // namespace hinge

@@ -1,0 +1,382 @@
+// Map: run() is the loop. reduce() solves the small problem over the planes and goes to its minimum
+// w_t; step() says how far to go from the best point w_b towards it and where the next plane is to
+// lie; cut() lays it. A round of focus (narrowed()) is the same loop on few rows, then a step on all.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "risk/risk.h"
+#include "solve/simplex_qp.h"
+#include "solve/solver.h"
+
+namespace hinge {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::uint64_t kPlanes = 100, kPlanesActive = 20;
+constexpr double kQpShare = 0.05;       // of the gap: how far the small problem may be off
+constexpr double kRoundEnd = 0.4;       // a round of focus ends at this share of the exact gap
+constexpr double kTargetShare = 0.7;    // or of the gap asked for
+constexpr double kWidth = 3;            // rows within so many times the last movement are active
+constexpr double kMostActive = 0.6;     // more rows than this share are not worth narrowing to
+constexpr std::uint64_t kLook = 4;      // steps on all rows between two thoughts of narrowing
+constexpr std::uint64_t kRoundSteps = 200;
+constexpr std::uint64_t kPatience = 50;  // steps without progress that mean "stalled"
+constexpr double kRounding = 1e-15;      // of the primal: less is no progress
+
+class CuttingPlane {
+ public:
+  CuttingPlane(const Problem& problem, Solver method, const SolverOptions& options,
+               Monitor& monitor, Pool& pool)
+      : problem_(problem),
+        method_(method),
+        mu_(options.planes.mu),
+        monitor_(monitor),
+        slots_(static_cast<std::size_t>(
+            options.planes.planes != 0           ? options.planes.planes
+            : method == Solver::active ? kPlanesActive
+                                       : kPlanes)),
+        start_(options.start),
+        risk_(make_cpu_risk(problem,
+                            {.slots = slots_,
+                             .wandering = method == Solver::active,
+                             .kernels = options.kernels},
+                            pool)),
+        b_(slots_),
+        beta_(slots_),
+        target_(monitor.limits().gap) {}
+
+  Solution run() {
+    begin();
+    while (!done()) {
+      if (method_ == Solver::focus && narrow()) {
+        solve_narrowed();
+        risk_->widen();
+        trial_value();
+      } else {
+        reduce();
+      }
+      cut(step());
+      ++solution_.iterations;
+    }
+    return finish();
+  }
+
+ private:
+  // Where to go and where the next plane lies, as multiples of trial - anchor.
+  struct Step {
+    double go = 0;
+    double plane = 0;
+    double primal = 0;  // F at `go`
+  };
+
+  double gap() const { return std::max(0.0, primal_ - dual_); }
+  double relative_gap() const { return primal_ > 0 ? gap() / primal_ : 0.0; }
+
+  void begin() {
+    const bool given = !start_.empty();
+    std::vector<double> w = given ? start_[0].w : std::vector<double>(problem_.dimension());
+    double square = 0;
+    for (const double x : w) square += x * x;
+    primal_ = square / 2 + problem_.cost * risk_->begin(w);
+    check_finite(primal_);
+    lay(0);
+    if (given && !start_[0].alpha.empty()) {
+      std::vector<double> shares = start_[0].alpha;
+      for (std::uint64_t i = 0; i < shares.size(); ++i) {
+        const double upper = problem_.upper(i);
+        shares[i] = upper > 0 ? std::clamp(shares[i] / upper, 0.0, 1.0) : 0.0;
+      }
+      const std::size_t slot = room();
+      b_[slot] = risk_->plane_of(slot, shares);
+      age_.insert(age_.begin(), slot);  // the plane at the start stays the newest
+      beta_[slot] = problem_.cost;
+    }
+    if (method_ == Solver::focus) risk_->mark();
+  }
+
+  // ---- The reduced problem: max sum beta b - 1/2 |sum beta a|^2. Its minimum is the next trial.
+  void reduce() {
+    const double tolerance = kQpShare * std::max(gap(), target_ * primal_);
+    qp_.solve(risk_->gram(), slots_, b_, problem_.cost, tolerance, beta_);
+    for (std::size_t k = 0; k < slots_; ++k) {
+      if (std::ranges::find(age_, k) == age_.end()) beta_[k] = 0;  // free slots are planes of 0
+    }
+    {
+      const auto timer = monitor_.stage(Monitor::Stage::objective);
+      risk_->set_trial(beta_);
+    }
+    segment_ = risk_->segment();
+    double b = 0;
+    for (std::size_t k = 0; k < slots_; ++k) b += beta_[k] * b_[k];
+    const double dual = b - segment_.trial_square / 2;
+    progress_ = progress_ || dual > dual_ + kRounding * primal_;
+    if (std::isfinite(dual)) dual_ = std::max(dual_, dual);
+  }
+  void trial_value() { segment_ = risk_->segment(); }
+
+  // F(point(t))
+  double objective(double t) {
+    const double square = segment_.anchor_square +
+                          2 * t * (segment_.product - segment_.anchor_square) +
+                          t * t * segment_.square;
+    const auto timer = monitor_.stage(Monitor::Stage::objective);
+    return square / 2 + problem_.cost * risk_->value(t);
+  }
+
+  double search(double t_max) {
+    const auto timer = monitor_.stage(Monitor::Stage::search);
+    return risk_->search(segment_.square / problem_.cost,
+                         (segment_.product - segment_.anchor_square) / problem_.cost, t_max);
+  }
+
+  Step step() {
+    switch (method_) {
+      case Solver::cpa:
+        return {.go = 1, .plane = 1, .primal = objective(1)};
+      case Solver::active:
+        return step_within_reach();
+      default: {
+        const double go = method_ == Solver::ocas3 ? three_points() : search(kInfinity);
+        return {.go = go, .plane = (1 - mu_) * go + mu_, .primal = objective(go)};
+      }
+    }
+  }
+
+  // The minimum of a parabola through three points that enclose the minimum, four evaluations at
+  // most besides F(0), which is known.
+  double three_points() {
+    const auto timer = monitor_.stage(Monitor::Stage::search);
+    double left = 0, at_left = round_primal_;
+    double middle = last_step_ > 0 ? last_step_ : 1, at_middle = objective(middle);
+    double right = 2 * middle, at_right = objective(right);
+    for (int more = 0; more < 2; ++more) {
+      if (at_middle > at_left) {  // too far: halve
+        right = middle, at_right = at_middle;
+        middle /= 2, at_middle = objective(middle);
+      } else if (at_right < at_middle) {  // not far enough: double
+        left = middle, at_left = at_middle;
+        middle = right, at_middle = at_right;
+        right *= 2, at_right = objective(right);
+      } else {
+        break;
+      }
+    }
+    const double p = (middle - left) * (at_middle - at_right),
+                 q = (middle - right) * (at_middle - at_left);
+    double best = middle;
+    if (at_left < at_middle) best = left;
+    if (at_right < std::min(at_left, at_middle)) best = right;
+    if (p - q == 0 || !std::isfinite(p - q)) return best;
+    const double vertex =
+        middle - ((middle - left) * p - (middle - right) * q) / (2 * (p - q));
+    return std::clamp(vertex, left, right);
+  }
+
+  // [AS] Algorithm 1: a step of at most `reach_` / |w_t - w_b| carries no row across its margin that
+  // is not active.
+  Step step_within_reach() {
+    const double distance = std::sqrt(segment_.square);
+    const double most = distance > 0 && reach_ > 0 ? reach_ / distance : kInfinity;
+    Step step;
+    step.go = search(most);
+    if (step.go >= most) {
+      step.go = 0.9 * most;
+      step.plane = most;
+    } else {
+      step.plane = std::min((1 - mu_) * step.go + mu_, most);
+    }
+    step.primal = objective(step.go);
+    return step;
+  }
+  void follow_active(double go) {
+    const double distance = std::sqrt(segment_.square);
+    for (std::size_t k = 3; k > 0; --k) steps_[k] = steps_[k - 1];
+    steps_[0] = go;
+    reach_ = (*std::ranges::max_element(steps_) + mu_) * distance;
+    const bool lost = !(distance > 0);
+    if (lost) reach_ = kInfinity;
+    risk_->keep_near(go * distance, reach_);
+  }
+
+  // Lays the next plane and goes.
+  void cut(Step step) {
+    check_finite(step.primal);
+    const bool better = step.primal < round_primal_;
+    if (!better) step.go = 0;
+    lay(step.plane);
+    risk_->advance(step.go);
+    if (step.go > 0) last_step_ = step.go;
+    if (better) {
+      progress_ = progress_ || step.primal < round_primal_ - kRounding * primal_;
+      round_primal_ = step.primal;
+      if (!narrowed_) primal_ = step.primal;
+    }
+    if (method_ == Solver::active) follow_active(step.go);
+  }
+
+  void lay(double t) {
+    const std::size_t slot = room();
+    b_[slot] = risk_->plane(slot, t);
+    age_.push_back(slot);
+    beta_[slot] = 0;
+  }
+
+  // A free slot. When there is none: planes without a part in the bound go, but for the newest; else
+  // the two oldest become one, which keeps the bound.
+  std::size_t room() {
+    if (age_.size() == slots_) {
+      for (std::size_t k = 0; k + 1 < age_.size();) {
+        if (beta_[age_[k]] > 0) {
+          ++k;
+          continue;
+        }
+        risk_->drop(age_[k]);
+        free(age_[k]);
+        age_.erase(age_.begin() + static_cast<std::ptrdiff_t>(k));
+      }
+    }
+    if (age_.size() == slots_) {
+      const std::size_t into = age_[0], from = age_[1];
+      const double sum = beta_[into] + beta_[from];
+      const double u = sum > 0 ? beta_[into] / sum : 0, v = 1 - u;
+      risk_->merge(into, from, u, v);
+      b_[into] = u * b_[into] + v * b_[from];
+      beta_[into] = sum;
+      free(from);
+      age_.erase(age_.begin() + 1);
+    }
+    for (std::size_t k = 0; k < slots_; ++k) {
+      if (std::ranges::find(age_, k) == age_.end()) return k;
+    }
+    return 0;  // not reached: there are at least two slots
+  }
+  void free(std::size_t slot) { b_[slot] = beta_[slot] = 0; }
+
+  // ---- Focus: see solver.h.
+  bool narrow() {
+    if (++since_mark_ <= look_) return false;
+    const double moved = risk_->moved() / (stepped_back_ > 0 ? stepped_back_ : 1.0);
+    risk_->mark();
+    since_mark_ = 0;
+    look_ = kLook;
+    const auto most = static_cast<std::uint64_t>(
+        kMostActive * static_cast<double>(problem_.data->rows()));
+    return risk_->narrow(width_ * moved, most) > 0;
+  }
+
+  // Steps on few rows until their gap is as small as all rows' may be expected to be.
+  void solve_narrowed() {
+    narrowed_ = true;
+    round_primal_ = primal_;
+    const double end = std::max(kRoundEnd * gap(), kTargetShare * target_ * primal_);
+    for (std::uint64_t count = 0; count < kRoundSteps; ++count) {
+      if (monitor_.poll(passes())) break;
+      reduce();
+      if (count > 0 && round_primal_ - dual_ <= end) break;
+      cut(step());
+      ++solution_.iterations;
+    }
+    narrowed_ = false;
+    round_primal_ = primal_;
+    look_ = 0;
+  }
+
+  // ---- The end.
+  double passes() const {
+    return static_cast<double>(risk_->counts().rows) / static_cast<double>(problem_.data->rows());
+  }
+
+  bool done() {
+    round_primal_ = primal_;
+    Progress progress;
+    progress.iteration = solution_.iterations;
+    progress.data_passes = passes();
+    progress.primal = primal_;
+    progress.dual = dual_;
+    progress.relative_gap = relative_gap();
+    progress.active_rows = risk_->active();
+    progress.planes = age_.size();
+    progress.step = last_step_;
+    progress.objective_rows = risk_->counts().objective;
+    progress.search_rows = risk_->counts().search;
+    // A gap that is small enough must be so in sums from scratch too.
+    if (monitor_.limits().gap > 0 && relative_gap() <= target_) {
+      const ExactValues exact = risk_->exact(beta_);
+      double square = 0;
+      for (const double x : risk_->anchor()) square += x * x;
+      const double primal = square / 2 + problem_.cost * exact.risk,
+                   dual = exact.b - exact.square / 2;
+      if (primal - dual > monitor_.limits().gap * primal) {
+        target_ /= 2;
+        progress.relative_gap = std::max(progress.relative_gap, (primal - dual) / primal);
+        risk_->rebuild();
+      }
+    }
+    if (monitor_.report(progress)) return true;
+    idle_ = progress_ ? 0 : idle_ + 1;
+    progress_ = false;
+    if (idle_ > kPatience) solution_.stalled = true;
+    return solution_.stalled;
+  }
+
+  Solution finish() {
+    solution_.w = risk_->anchor();
+    solution_.alpha = risk_->statuses(beta_);
+    for (std::uint64_t i = 0; i < solution_.alpha.size(); ++i) {
+      const double cost = problem_.costs.empty() ? 1 : problem_.costs[i];
+      solution_.alpha[i] = std::clamp(solution_.alpha[i] * cost, 0.0, problem_.upper(i));
+    }
+    const RiskCounts counts = risk_->counts();
+    solution_.rows_touched = counts.rows;
+    solution_.objective_rows = counts.objective;
+    solution_.search_rows = counts.search;
+    return std::move(solution_);
+  }
+
+  void check_finite(double primal) const {
+    if (std::isfinite(primal)) return;
+    fail("solver.nonfinite",
+         fmt::format("the objective is not finite after {:.0f} passes over the data", passes()),
+         "scale the data, or lower --cost");
+  }
+
+  const Problem& problem_;
+  const Solver method_;
+  const double mu_;
+  Monitor& monitor_;
+  const std::size_t slots_;
+  const std::span<const Start> start_;
+  const std::unique_ptr<Risk> risk_;
+
+  SimplexQp qp_;
+  std::vector<double> b_, beta_;   // by slot; 0 where it is free
+  std::vector<std::size_t> age_;   // slots in use, oldest first
+  Segment segment_;
+  double primal_ = kInfinity;  // of the best point, w_b
+  double dual_ = 0;
+  double round_primal_ = kInfinity;  // of the anchor, by the active rows
+  double target_;                    // gap to be reached in running sums
+  double last_step_ = 0;
+  double steps_[4] = {};     // of `active`, newest first
+  double reach_ = kInfinity;  // how far w may go before a row that is not active changes sides
+  bool narrowed_ = false;
+  double width_ = kWidth;
+  double stepped_back_ = 0;
+  std::uint64_t since_mark_ = 0, look_ = kLook;
+  bool progress_ = false;
+  std::uint64_t idle_ = 0;
+  Solution solution_;
+};
+
+}  // namespace
+
+Solution solve_planes(const Problem& problem, Solver method, const SolverOptions& options,
+                      Monitor& monitor, Pool& pool) {
+  return CuttingPlane(problem, method, options, monitor, pool).run();
+}
+
+}  // namespace hinge
