@@ -1,0 +1,122 @@
+// The small quadratic program of a cutting-plane method (docs/math.md):
+//
+//   max q(beta) = sum_j b_j beta_j - 1/2 beta' G beta,   beta >= 0, sum_j beta_j <= total
+//
+// G_jk = <a_j, a_k>, one row for each plane. What sum beta lacks of `total` is the weight of one
+// more plane, the slack, with a = 0 and b = 0; then the weights always add up to `total`. With g =
+// b - G beta, the gradient, and 0 for the slack,
+//
+//   q* - q(beta) <= gap = total * max(0, max_j g_j) - sum_j beta_j g_j.
+//
+// First come pair steps: weight moves from one plane to another, O(planes) each, which is enough
+// while planes differ. Where they are nearly parallel, pairs zigzag; then Newton steps move all
+// positive weights at once, by a Cholesky factor of their part of G, O(planes^2) each. That factor
+// outlives the call: between two calls few planes come and go, and each changes it in O(planes^2).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace hinge {
+
+struct QpAnswer {
+  double value = 0;         // q(beta)
+  double gap = 0;           // as above, from g computed anew: q* - q(beta) <= gap but for rounding
+  std::uint64_t steps = 0;  // pair steps and Newton steps
+  bool stalled = false;     // gap > tolerance, but rounding lets no step ascend, or steps ran out
+};
+
+// R'R = the part of G that belongs to a list of planes, its members; they come at the end and leave
+// from anywhere. A pivot that rounding has eaten is held above zero, so R always has an inverse:
+// along directions in which planes depend on each other it is huge, and a step by it ends where a
+// weight becomes zero, as it should.
+class GramFactor {
+ public:
+  std::size_t size() const { return members_.size(); }
+  std::size_t member(std::size_t place) const { return members_[place].plane; }
+  bool contains(std::size_t plane) const { return is_member_[plane] != 0; }
+
+  // Finds the members again among the planes of another call, by their b and a part of G, also
+  // where planes before them were taken out; drops those that are gone.
+  void meet(const double* gram, std::size_t stride, std::span<const double> b);
+  void clear();
+  void append(const double* gram, std::size_t stride, double b, std::size_t plane);
+  void remove(std::size_t place);
+
+  // x = R^-T x and x = R^-1 x
+  void solve_transposed(double* x) const;
+  void solve(double* x) const;
+  const double* ones() const { return ones_.data(); }  // R^-T (1, ..., 1)
+
+ private:
+  struct Member {
+    std::size_t plane;
+    double b, norm, product;  // G_jj; G_jk with the member before
+  };
+  void grow(std::size_t capacity);
+  void rotate_away(std::size_t place);
+
+  std::size_t capacity_ = 0;             // the stride of r_
+  std::vector<double> r_;                // upper triangle, by rows
+  std::vector<double> ones_;             // goes with R's rows through every rotation
+  std::vector<double> column_;           // scratch
+  std::vector<Member> members_;          // by column of R
+  std::vector<std::uint8_t> is_member_;  // by plane
+};
+
+// Owns its memory: calls allocate only when there are more planes than ever before. One thread at a
+// time. Answers depend on nothing but the calls made so far, to the last bit.
+class SimplexQp {
+ public:
+  // gram: row j begins at gram[j * stride], stride >= b.size(); symmetric, finite, positive
+  // semidefinite but for rounding. total: finite, >= 0. tolerance: stops at gap <= tolerance.
+  // beta: where to start; what is negative or no number counts as 0, too large a sum is scaled to
+  // `total`. It is replaced by a point of which q, as computed, is not lower; sum beta may exceed
+  // total by rounding, less than 1e-12 of it.
+  QpAnswer solve(std::span<const double> gram, std::size_t stride, std::span<const double> b,
+                 double total, double tolerance, std::span<double> beta);
+
+ private:
+  void start();
+  void refresh();
+  double value() const;
+  double magnitude() const;
+  double gap() const;
+  void pair_steps(std::size_t most);
+  bool pair_step();
+  void newton_steps(std::size_t most);
+  bool newton_step();
+  bool direction();
+  double slope(double shift) const;
+  void move_to(double t);
+  const double* row(std::size_t plane) const { return gram_ + plane * stride_; }
+
+  // The call's arguments.
+  const double* gram_ = nullptr;
+  std::size_t stride_ = 0, planes_ = 0;
+  const double* b_ = nullptr;
+  double total_ = 0, tolerance_ = 0;
+  double* beta_ = nullptr;
+
+  std::uint64_t steps_ = 0;
+  double slack_ = 0;           // total - sum beta
+  double beta_g_ = 0;          // sum_j beta_j g_j
+  double largest_ = 0;         // max(0, max_j g_j)
+  std::vector<double> g_;      // b - G beta
+  bool fresh_ = false;         // g_ was computed from G, not carried along
+  std::vector<double> begin_;  // beta as given, repaired
+
+  // A Newton step, by place in the factor.
+  GramFactor factor_;
+  bool met_ = false;            // factor_ knows the planes of this call
+  std::vector<double> origin_;  // beta before it
+  std::vector<double> d_;       // direction
+  double d_sum_ = 0;            // what the slack loses along it
+  double limit_ = 0;            // how far the boundary is
+  std::size_t wall_ = 0;        // and which member reaches it; size() means the slack
+  bool at_wall_ = false;        // the last step ended there
+};
+
+}  // namespace hinge
