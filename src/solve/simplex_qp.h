@@ -58,6 +58,7 @@ class GramFactor {
   void grow(std::size_t capacity);
   void rotate_away(std::size_t place);
 
+  double least_ = 0;                     // pivot
   std::size_t capacity_ = 0;             // the stride of r_
   std::vector<double> r_;                // upper triangle, by rows
   std::vector<double> ones_;             // goes with R's rows through every rotation
@@ -79,11 +80,15 @@ class SimplexQp {
                  double total, double tolerance, std::span<double> beta);
 
  private:
+  struct Height {
+    double value, gap, noise;  // what rounding may have done to value
+  };
   void start();
   void refresh();
   double value() const;
-  double magnitude() const;
   double gap() const;
+  Height height() const;
+  bool not_below(const Height& other) const;
   void pair_steps(std::size_t most);
   bool pair_step();
   void newton_steps(std::size_t most);
