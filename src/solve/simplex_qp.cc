@@ -190,7 +190,7 @@ void SimplexQp::refresh() {
     for (std::size_t j = 0; j < planes_; ++j) beta_[j] *= scale;
   }
   // A slack of rounding errors would stand in the way of every Newton step.
-  slack_ = total_ - sum > 1e-14 * total_ ? total_ - sum : 0.0;
+  slack_ = total_ - sum > 1e-13 * total_ ? total_ - sum : 0.0;
 
   std::copy(b_, b_ + planes_, g_.begin());
   double* const __restrict g = g_.data();
@@ -463,6 +463,8 @@ QpAnswer SimplexQp::solve(std::span<const double> gram, std::size_t stride,
     const double round_value = value(), round_gap = gap();
     newton_steps(2 * planes_ + 20);
     if (gap() <= tolerance_) break;
+    // Perhaps it is the factor, after many changes or of planes that only look the same.
+    if (round == 0) factor_.clear();
     pair_steps(planes_ + 20);
     if (gap() <= tolerance_) break;
     if (!(value() - round_value > kEpsilon * std::abs(round_value)) && gap() > 0.5 * round_gap)

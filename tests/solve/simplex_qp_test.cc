@@ -351,6 +351,26 @@ TEST(SimplexQp, Dependent) {
   }
 }
 
+TEST(SimplexQp, OtherPlanesThatLookTheSame) {
+  // Norms, neighbours' products and b are those of the planes before: the factor is kept, and
+  // wrong.
+  SimplexQp qp;
+  Problem apart(12, 9), close(12, 9);
+  for (std::size_t j = 0; j < 12; ++j) {
+    std::vector<double> a(14);
+    a[j] = 5;
+    apart.add(a, 1);
+    a[j] = 0;
+    a[j % 2] = 4;
+    a[j + 2] = 3;
+    close.add(a, 1);
+  }
+  EXPECT_FALSE(solve(qp, apart, 1e-12).stalled);
+  EXPECT_FALSE(solve(qp, close, 1e-12).stalled);
+  // By symmetry all weights are the same, x: 12 x - 1/2 12 (25 + 5 * 16) x^2.
+  EXPECT_NEAR(close.beta[7], 1.0 / 105, 1e-12);
+}
+
 TEST(SimplexQp, ToleranceOutOfReach) {
   // Ends by itself where rounding does not allow more; the gap says how far that is.
   Random random(10);
