@@ -173,11 +173,9 @@ void SimplexQp::start() {
     const double scale = total_ / sum;
     for (std::size_t j = 0; j < planes_; ++j) beta_[j] *= scale;
   }
-  slack_ = sum < total_ ? total_ - sum : 0.0;
   refresh();
   if (value() >= 0 && std::isfinite(value()) && std::isfinite(gap())) return;
   std::fill(beta_, beta_ + planes_, 0.0);
-  slack_ = total_;
   refresh();
 }
 
@@ -356,7 +354,6 @@ void SimplexQp::move_to(double t) {
   }
   if (t >= limit_ && wall_ < factor_.size()) beta_[factor_.member(wall_)] = 0;
   refresh();
-  if (t >= limit_ && wall_ == factor_.size()) slack_ = 0;
 }
 
 // One step along d_, to the largest q or to the boundary, where members leave. False if it would
