@@ -12,8 +12,8 @@ namespace {
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-// A pivot of R'R is at least this part of G_jj. Less would be rounding; more would dampen steps
-// among planes that are nearly parallel.
+// A pivot of R'R is at least this part of the largest G_jj. Less would be rounding; more would
+// dampen steps among planes that are nearly parallel.
 constexpr double kPivot = 1e-14;
 constexpr int kRounds = 40;  // of Newton steps, then pair steps
 
@@ -62,6 +62,10 @@ void GramFactor::clear() {
 void GramFactor::meet(const double* gram, std::size_t stride, std::span<const double> b) {
   grow(b.size());
   std::fill(is_member_.begin(), is_member_.end(), std::uint8_t{0});
+  least_ = std::numeric_limits<double>::min();
+  for (std::size_t j = 0; j < b.size(); ++j) {
+    least_ = std::max(least_, kPivot * gram[j * stride + j]);
+  }
   const std::size_t most = size() / 4 + 1;  // to lose one by one; beyond, a new factor is faster
   std::size_t lost = 0;
   for (std::size_t place = 0; place < size();) {
@@ -94,8 +98,7 @@ void GramFactor::append(const double* gram, std::size_t stride, double b, std::s
   solve_transposed(column_.data());
   const double norm = row[plane];
   const double rest = norm - dot(column_.data(), column_.data(), place);
-  const double least = std::max(kPivot * norm, std::numeric_limits<double>::min());
-  const double pivot = std::sqrt(rest > least ? rest : least);
+  const double pivot = std::sqrt(rest > least_ ? rest : least_);
   double sum = 1;
   for (std::size_t k = 0; k < place; ++k) {
     r_[k * capacity_ + place] = column_[k];
@@ -170,11 +173,9 @@ void SimplexQp::start() {
     const double scale = total_ / sum;
     for (std::size_t j = 0; j < planes_; ++j) beta_[j] *= scale;
   }
-  slack_ = sum < total_ ? total_ - sum : 0.0;
   refresh();
   if (value() >= 0 && std::isfinite(value()) && std::isfinite(gap())) return;
   std::fill(beta_, beta_ + planes_, 0.0);
-  slack_ = total_;
   refresh();
 }
 
@@ -187,7 +188,7 @@ void SimplexQp::refresh() {
     for (std::size_t j = 0; j < planes_; ++j) beta_[j] *= scale;
   }
   // A slack of rounding errors would stand in the way of every Newton step.
-  slack_ = total_ - sum > 1e-14 * total_ ? total_ - sum : 0.0;
+  slack_ = total_ - sum > 1e-13 * total_ ? total_ - sum : 0.0;
 
   std::copy(b_, b_ + planes_, g_.begin());
   double* const __restrict g = g_.data();
@@ -218,13 +219,19 @@ double SimplexQp::value() const {
   return (dot(b_, beta_, planes_) + beta_g_) / 2;
 }
 
-// Of the terms that q is the sum of; its rounding is a few epsilon of that.
-double SimplexQp::magnitude() const {
-  double sum = 0;
+SimplexQp::Height SimplexQp::height() const {
+  double terms = 0;
   for (std::size_t j = 0; j < planes_; ++j) {
-    sum += beta_[j] * (std::abs(b_[j]) + std::abs(b_[j] - g_[j]));
+    terms += beta_[j] * (std::abs(b_[j]) + std::abs(b_[j] - g_[j]));
   }
-  return sum;
+  return {value(), gap(), 4 * kEpsilon * terms};
+}
+
+// Near the top steps ascend by less than rounding: then the smaller gap decides.
+bool SimplexQp::not_below(const Height& other) const {
+  const Height here = height();
+  const double noise = std::max(here.noise, other.noise);
+  return here.value >= other.value || (here.value >= other.value - noise && here.gap < other.gap);
 }
 
 double SimplexQp::gap() const {
@@ -319,10 +326,17 @@ bool SimplexQp::direction() {
   const bool full = slack_ == 0 && !(free_sum < 0);
   subtract(full ? shifted_sum / ones_square : -shift, ones, d_.data(), size);
   factor_.solve(d_.data());
-  d_sum_ = full ? 0.0 : free_sum;
-  double check = 0;
-  for (std::size_t p = 0; p < size; ++p) check += d_[p];
-  return std::isfinite(check) && std::isfinite(d_sum_);
+  double sum = 0;
+  for (std::size_t p = 0; p < size; ++p) sum += d_[p];
+  d_sum_ = full ? 0.0 : sum;
+  if (full) {  // what rounding leaves of the sum goes where it matters least
+    std::size_t most = 0;
+    for (std::size_t p = 1; p < size; ++p) {
+      if (beta_[factor_.member(p)] > beta_[factor_.member(most)]) most = p;
+    }
+    d_[most] -= sum;
+  }
+  return std::isfinite(sum);
 }
 
 // The slope of q along d_. Without slack, sum d = 0 but for rounding, and shifted g keep more
@@ -340,7 +354,6 @@ void SimplexQp::move_to(double t) {
   }
   if (t >= limit_ && wall_ < factor_.size()) beta_[factor_.member(wall_)] = 0;
   refresh();
-  if (t >= limit_ && wall_ == factor_.size()) slack_ = 0;
 }
 
 // One step along d_, to the largest q or to the boundary, where members leave. False if it would
@@ -365,15 +378,28 @@ bool SimplexQp::newton_step() {
 
   // As far as the factor says; then g, computed anew, tells how q really bends. The two differ
   // where pivots were held, or rounding has the word.
+  const Height before = height();
   double t = std::min(1.0, limit_);
   move_to(t);
   const double slope_after = slope(shift);
   const bool too_far = slope_after < -0.1 * slope_before;
   const bool too_short = slope_after > 0.1 * slope_before && t < limit_;
   if (too_far || too_short) {
+    const Height here = height();
     const double fall = slope_before - slope_after;
-    t = fall > 0 ? std::min(t * (slope_before / fall), limit_) : limit_;
-    if (std::isfinite(t)) move_to(t);
+    const double other = fall > 0 ? std::min(t * (slope_before / fall), limit_) : limit_;
+    if (std::isfinite(other)) {
+      move_to(other);
+      if (not_below(here)) {
+        t = other;
+      } else {
+        move_to(t);
+      }
+    }
+  }
+  if (!not_below(before)) {
+    move_to(0);
+    return false;
   }
   at_wall_ = t >= limit_;
   for (std::size_t p = size; p-- > 0;) {
@@ -429,19 +455,19 @@ QpAnswer SimplexQp::solve(std::span<const double> gram, std::size_t stride,
 
   start();
   std::copy(beta_, beta_ + planes_, begin_.begin());
-  const double begin_value = value(), begin_gap = gap(), begin_noise = magnitude();
+  const Height begin = height();
   for (int round = 0; round < kRounds && gap() > tolerance_; ++round) {
     const double round_value = value(), round_gap = gap();
     newton_steps(2 * planes_ + 20);
     if (gap() <= tolerance_) break;
+    // Perhaps it is the factor, after many changes or of planes that only look the same.
+    if (round == 0) factor_.clear();
     pair_steps(planes_ + 20);
     if (gap() <= tolerance_) break;
     if (!(value() - round_value > kEpsilon * std::abs(round_value)) && gap() > 0.5 * round_gap)
       break;
   }
-  // Steps ascend, but near the top by less than rounding: then the smaller gap decides.
-  const double noise = 4 * kEpsilon * std::max(begin_noise, magnitude());
-  if (!(value() >= begin_value) && !(value() >= begin_value - noise && gap() < begin_gap)) {
+  if (!not_below(begin)) {
     std::copy(begin_.begin(), begin_.begin() + static_cast<std::ptrdiff_t>(planes_), beta_);
     refresh();
   }

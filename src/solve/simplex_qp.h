@@ -8,10 +8,12 @@
 //
 //   q* - q(beta) <= gap = total * max(0, max_j g_j) - sum_j beta_j g_j.
 //
-// First come pair steps: weight moves from one plane to another, O(planes) each, which is enough
-// while planes differ. Where they are nearly parallel, pairs zigzag; then Newton steps move all
-// positive weights at once, by a Cholesky factor of their part of G, O(planes^2) each. That factor
-// outlives the call: between two calls few planes come and go, and each changes it in O(planes^2).
+// Newton steps move all positive weights at once, by a Cholesky factor of their part of G, until
+// one becomes zero or q is largest; then the plane of the largest g joins: O(planes^2) a step, and
+// one to three of them a call. The factor outlives the call: between two calls few planes come and
+// go, and each changes it in O(planes^2). Where rounding stops these steps, pair steps move weight
+// from one plane to another, O(planes) each; alone they would zigzag among planes that are nearly
+// parallel, and late in a training all are.
 #pragma once
 
 #include <cstddef>
@@ -58,6 +60,7 @@ class GramFactor {
   void grow(std::size_t capacity);
   void rotate_away(std::size_t place);
 
+  double least_ = 0;                     // pivot
   std::size_t capacity_ = 0;             // the stride of r_
   std::vector<double> r_;                // upper triangle, by rows
   std::vector<double> ones_;             // goes with R's rows through every rotation
@@ -71,19 +74,26 @@ class GramFactor {
 class SimplexQp {
  public:
   // gram: row j begins at gram[j * stride], stride >= b.size(); symmetric, finite, positive
-  // semidefinite but for rounding. total: finite, >= 0. tolerance: stops at gap <= tolerance.
-  // beta: where to start; what is negative or no number counts as 0, too large a sum is scaled to
-  // `total`. It is replaced by a point of which q, as computed, is not lower; sum beta may exceed
-  // total by rounding, less than 1e-12 of it.
+  // semidefinite but for rounding. With a stride of 512 or 1024 rows compete for the same lines of
+  // the cache, and all takes half as long again. total: finite, >= 0. Ends at gap <= tolerance.
+  // beta: where to start. What is negative or no number counts as 0, too large a sum is scaled to
+  // `total`, and a point with q < 0 is replaced by 0. The answer's q is not lower; where both are
+  // the same but for rounding, a few epsilon of sum_j beta_j (|b_j| + |b_j - g_j|), its gap is
+  // smaller. sum beta may exceed total by rounding, less than 1e-12 of it. Planes may be appended
+  // between calls, and any taken out; the order of the others should stay.
   QpAnswer solve(std::span<const double> gram, std::size_t stride, std::span<const double> b,
                  double total, double tolerance, std::span<double> beta);
 
  private:
+  struct Height {
+    double value, gap, noise;  // what rounding may have done to value
+  };
   void start();
   void refresh();
   double value() const;
-  double magnitude() const;
   double gap() const;
+  Height height() const;
+  bool not_below(const Height& other) const;
   void pair_steps(std::size_t most);
   bool pair_step();
   void newton_steps(std::size_t most);
