@@ -49,10 +49,14 @@ struct PegasosOptions {
   bool operator==(const PegasosOptions&) const = default;
 };
 
+// The gap that is asked where none is given.
+constexpr double kDefaultGap = 1e-3;
+
 struct TrainOptions {
   double cost = 1;    // C of 1/2|w|^2 + C sum c_i h_i; finite, > 0
   double lambda = 0;  // > 0: cost = 1/(lambda sum c_i) instead of `cost`
-  // Stop when (primal - bound)/primal <= gap; in (0, 1]. None: 1e-3, but Pegasos asks for no gap.
+  // Stop when (primal - bound)/primal <= gap; in (0, 1]. None: kDefaultGap, but Pegasos asks for no
+  // gap.
   std::optional<double> gap = {};
   Solver solver = Solver::automatic;
   double bias = 0;  // value of a constant, regularised feature; 0 = none
@@ -81,8 +85,19 @@ struct OptionInfo {
 };
 std::span<const OptionInfo> train_option_table();
 
+// The name of a solver in options, models and reports: "dual"; "auto" for automatic.
+std::string_view to_string(Solver solver);
+
+// The solver of that name; LIBLINEAR's 3 is automatic. Fails with usage.value, the names there are
+// and the one that may have been meant; `name` is the option's.
+Result<Solver> parse_solver(std::string_view name, std::string_view text);
+
 // The solver that will be used: what automatic stands for.
 Solver chosen_solver(const TrainOptions& options);
+
+// The same problem given to another solver: what only other solvers can be asked for goes back to
+// its default. A kernel stays, as it is part of the problem.
+TrainOptions with_solver(TrainOptions options, Solver solver);
 
 // Sets one option from text (a switch takes ""). Fails with usage.value or usage.option
 // and then leaves the options as they were.
