@@ -16,6 +16,7 @@ using Action = std::function<int()>;
 
 // One per command, each in its cmd_*.cc: adds the subcommand and sets `action` when it is chosen.
 void add_train(CLI::App& app, Action& action);
+void add_compare(CLI::App& app, Action& action);
 void add_stream(CLI::App& app, Action& action);
 void add_predict(CLI::App& app, Action& action);
 void add_evaluate(CLI::App& app, Action& action);
@@ -118,6 +119,12 @@ Result<Dataset> load_for(const Model& model, DataArguments& data, bool labels, i
 void install_signal_handlers();
 const std::atomic<bool>& stop_flag();
 int signal_exit_code();  // 128 + the signal that was caught; 0 if none
+
+// One record of `train --trace` and of the traces of `compare --json`.
+Json trace_json(const Progress& progress);
+
+// A number that has a meaning only where a bound is known.
+Json or_null(const Certificate& certificate, double value);
 
 // The object `evaluate --json` prints, with a newline.
 std::string metrics_json(const Metrics& metrics);

@@ -43,35 +43,11 @@ std::string default_model_path(const std::string& source) {
   return (slash == std::string::npos ? source : source.substr(slash + 1)) + ".model";
 }
 
-std::string trace_line(const Progress& p) {
-  return Json({{"seconds", p.seconds},
-               {"problem", p.problem},
-               {"iteration", p.iteration},
-               {"data_passes", p.data_passes},
-               {"primal", p.primal},
-               {"dual", p.dual},
-               {"relative_gap", p.relative_gap},
-               {"active_rows", p.active_rows},
-               {"planes", p.planes},
-               {"step", p.step},
-               {"objective_rows", p.objective_rows},
-               {"search_rows", p.search_rows},
-               {"objective_seconds", p.objective_seconds},
-               {"search_seconds", p.search_seconds}})
-             .dump() +
-         "\n";
-}
-
 // {"1", "-1"}: the label of each hyperplane first, so the positive one leads in a binary model.
 std::vector<std::string> class_names(const Model& model) {
   std::vector<std::string> names;
   for (const std::int64_t label : model.labels) names.push_back(std::to_string(label));
   return names;
-}
-
-// A number that has a meaning only where a bound is known.
-Json or_null(const Certificate& certificate, double value) {
-  return certificate.bound == "none" ? Json() : Json(value);
 }
 
 Json Train::to_json(const Dataset& rows, const TrainReport& report) const {
@@ -215,7 +191,7 @@ int Train::run() {
     control.observer = [&](const Progress& p) {
       std::string text = fmt::format("training: {:.1f} s, {:.0f} passes", p.seconds, p.data_passes);
       if (p.primal > 0) {  // else only a sign of life
-        if (!trace_path.empty()) trace += trace_line(p);
+        if (!trace_path.empty()) trace += trace_json(p).dump() + "\n";
         text += fmt::format(", gap {:.2g}", p.relative_gap);
       }
       line.show(text);

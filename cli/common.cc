@@ -292,6 +292,27 @@ Result<Dataset> DataArguments::load(const Reporter& reporter) {
   return data;
 }
 
+Json trace_json(const Progress& p) {
+  return {{"seconds", p.seconds},
+          {"problem", p.problem},
+          {"iteration", p.iteration},
+          {"data_passes", p.data_passes},
+          {"primal", p.primal},
+          {"dual", p.dual},
+          {"relative_gap", p.relative_gap},
+          {"active_rows", p.active_rows},
+          {"planes", p.planes},
+          {"step", p.step},
+          {"objective_rows", p.objective_rows},
+          {"search_rows", p.search_rows},
+          {"objective_seconds", p.objective_seconds},
+          {"search_seconds", p.search_seconds}};
+}
+
+Json or_null(const Certificate& certificate, double value) {
+  return certificate.bound == "none" ? Json() : Json(value);
+}
+
 Result<void> print(const std::string& text) {
   Result<OutputFile> out = OutputFile::create("-");
   if (!out.ok()) return out.error();

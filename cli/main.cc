@@ -88,6 +88,7 @@ int run(int argc, char** argv) {
   app.footer("`hinge COMMAND --help` explains a command; `hinge explain ID` an error.");
   Action action;
   add_train(app, action);
+  add_compare(app, action);
   add_stream(app, action);
   add_predict(app, action);
   add_evaluate(app, action);

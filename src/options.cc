@@ -92,7 +92,20 @@ std::string did_you_mean(std::string_view text, std::span<const std::string_view
   return best.empty() ? "" : fmt::format("; did you mean {}?", best);
 }
 
-constexpr std::string_view kSolvers[] = {"auto", "dual", "pegasos", "cpa", "ocas", "ocas3", "active", "focus"};
+constexpr std::string_view kSolvers[] = {"auto", "dual",  "pegasos", "cpa", "ocas", "ocas3", "active", "focus"};
+constexpr auto kSolverList = [] {  // "one of auto, dual, ..." and its length
+  std::pair<std::array<char, 256>, std::size_t> text{};
+  const auto append = [&](std::string_view part) {
+    for (const char c : part) text.first[text.second++] = c;
+  };
+  append("one of ");
+  for (const std::string_view name : kSolvers) {
+    if (name != kSolvers[0]) append(", ");
+    append(name);
+  }
+  return text;
+}();
+constexpr std::string_view kSolverRange(kSolverList.first.data(), kSolverList.second);
 constexpr std::string_view kPegasos = "pegasos";
 constexpr std::string_view kCuttingPlanes = "cpa, ocas, ocas3, active or focus";
 constexpr std::string_view kSwitch[] = {"off", "on"};
@@ -102,14 +115,19 @@ constexpr std::string_view kBestOf = "best-of:";
 constexpr std::string_view kCpus[] = {"auto", "scalar", "avx2", "avx512"};
 
 // Index of the word among those allowed; what is none of them is refused.
-std::size_t one_of(const OptionInfo& info, std::string_view text,
+std::size_t one_of(std::string_view name, std::string_view range, std::string_view text,
                    std::span<const std::string_view> words) {
   const auto found = std::ranges::find(words, text);
   if (found == words.end()) {
-    fail("usage.value", fmt::format("--{}: expected {}, got \"{}\"{}", info.name, info.range,
-                                    escape(text), did_you_mean(text, words)));
+    fail("usage.value", fmt::format("--{}: expected {}, got \"{}\"{}", name, range, escape(text),
+                                    did_you_mean(text, words)));
   }
   return static_cast<std::size_t>(found - words.begin());
+}
+
+std::size_t one_of(const OptionInfo& info, std::string_view text,
+                   std::span<const std::string_view> words) {
+  return one_of(info.name, info.range, text, words);
 }
 
 // What LIBLINEAR's other solvers minimise, for those who come from there.
@@ -130,13 +148,18 @@ std::string_view liblinear_loss(std::string_view number) {
   return found == std::end(kNames) ? std::string_view{} : found->second;
 }
 
-void set_solver(TrainOptions& o, const OptionInfo& info, std::string_view text) {
+Solver solver(std::string_view name, std::string_view text) {
   if (const std::string_view loss = liblinear_loss(text); !loss.empty()) {
-    fail("usage.value", fmt::format("--solver: LIBLINEAR's -s {} is {}; hinge minimises the hinge "
+    fail("usage.value", fmt::format("--{}: LIBLINEAR's -s {} is {}; hinge minimises the hinge "
                                     "loss, LIBLINEAR's -s 3",
-                                    text, loss));
+                                    name, text, loss));
   }
-  o.solver = text == "3" ? Solver::automatic : static_cast<Solver>(one_of(info, text, kSolvers));
+  if (text == "3") return Solver::automatic;
+  return static_cast<Solver>(one_of(name, kSolverRange, text, kSolvers));
+}
+
+void set_solver(TrainOptions& o, const OptionInfo& info, std::string_view text) {
+  o.solver = solver(info.name, text);
 }
 
 void set_bias(TrainOptions& o, const OptionInfo& info, std::string_view text) {
@@ -239,7 +262,7 @@ constexpr auto kRows = std::to_array<Row>({
        o.gap = number(i, t) / 100;
        if (!(*o.gap > 0 && *o.gap <= 1)) bad_value(i, t);
      }},
-    {{"solver", "s", "NAME", "one of auto, dual, pegasos, cpa, ocas, ocas3, active, focus", "auto",
+    {{"solver", "s", "NAME", kSolverRange, "auto",
       "auto picks by the shape of the data; pegasos is good soon and exact late: its gap falls "
       "like 1/epochs, so 0.001 is the job of the others; cpa to focus are cutting planes, focus the "
       "fastest of them; LIBLINEAR's -s 3 means auto"},
@@ -386,17 +409,36 @@ Result<void> set_option(TrainOptions& options, std::string_view name, std::strin
   });
 }
 
+std::string_view to_string(Solver solver) {
+  const auto place = static_cast<std::size_t>(solver);
+  return place < std::size(kSolvers) ? kSolvers[place] : "unknown";
+}
+
+Result<Solver> parse_solver(std::string_view name, std::string_view text) {
+  return guard([&] { return solver(name, text); });
+}
+
 Solver chosen_solver(const TrainOptions& options) {
   if (options.solver != Solver::automatic) return options.solver;
   return options.pegasos.kernel.linear() ? Solver::dual : Solver::pegasos;
 }
 
-std::string_view to_string(Solver solver) {
-  return kSolvers[static_cast<std::size_t>(solver)];
+bool has_option(Solver solver, const OptionInfo& option) {
+  const std::string_view name = cutting_planes(solver) ? kCuttingPlanes : to_string(solver);
+  return option.solver.empty() || option.solver == name;
 }
 
 bool cutting_planes(Solver solver) {
   return solver >= Solver::cpa;
+}
+
+TrainOptions with_solver(TrainOptions options, Solver solver) {
+  options.solver = solver;
+  if (chosen_solver(options) != Solver::pegasos) {
+    options.pegasos = {.kernel = options.pegasos.kernel};
+  }
+  if (!cutting_planes(chosen_solver(options))) options.planes = {};
+  return options;
 }
 
 Result<std::uint64_t> parse_size(std::string_view name, std::string_view text) {

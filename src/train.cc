@@ -23,7 +23,6 @@
 namespace hinge {
 namespace {
 
-constexpr double kDefaultGap = 1e-3;
 constexpr std::uint64_t kMaxWitnessBytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t kSweepClasses = 32;   // most classes of a sweep of Pegasos over the rows
 constexpr std::uint64_t kKernelVectors = 32;  // as long as there are columns, in the way of kernels

@@ -181,6 +181,28 @@ TEST(Options, Solver) {
   }
 }
 
+TEST(Options, NamesOfSolvers) {
+  for (const Solver solver : {Solver::automatic, Solver::dual, Solver::pegasos}) {
+    EXPECT_EQ(parse_solver("solver", to_string(solver)).value(), solver);
+  }
+  EXPECT_EQ(to_string(static_cast<Solver>(255)), "unknown");
+  const Error error = parse_solver("solvers", "pegassos").error();
+  EXPECT_TRUE(error.message.starts_with("--solvers: expected one of auto, ")) << error.message;
+  EXPECT_TRUE(error.message.ends_with("did you mean pegasos?")) << error.message;
+}
+
+TEST(Options, AnotherSolverHasTheSameProblem) {
+  TrainOptions options = {.cost = 3, .gap = 0.1, .pegasos = {.batch = 7}};
+  EXPECT_EQ(with_solver(options, Solver::pegasos).pegasos.batch, 7U);
+  const TrainOptions other = with_solver(options, Solver::dual);
+  EXPECT_TRUE(validate(other).ok());
+  EXPECT_EQ(other.solver, Solver::dual);
+  EXPECT_EQ(other.cost, 3);
+  EXPECT_EQ(other.gap, 0.1);
+  options.pegasos.kernel.kind = KernelKind::rbf;
+  EXPECT_FALSE(validate(with_solver(options, Solver::dual)).ok());
+}
+
 TEST(Options, SolversOfLiblinearAreNamed) {
   TrainOptions options;
   for (const char* number : {"0", "1", "2", "4", "5", "6", "7"}) {

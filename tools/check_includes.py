@@ -27,7 +27,7 @@ LAYERS = {
     "mpi": {"base"},
     "cuda": {"base", "data", "kernels", "risk"},
 }
-SEES_ALL = {"src/cross_validate.cc", "src/options.cc", "src/stream.cc", "src/train.cc", "src/verify.cc"}
+SEES_ALL = {"src/compare.cc", "src/cross_validate.cc", "src/options.cc", "src/stream.cc", "src/train.cc", "src/verify.cc"}
 PUBLIC_FOR_KERNELS = {"hinge/dataset.h", "hinge/kernel.h"}
 
 # Headers with one home.

@@ -57,10 +57,14 @@ struct PlaneOptions {
   bool operator==(const PlaneOptions&) const = default;
 };
 
+// The gap that is asked where none is given.
+constexpr double kDefaultGap = 1e-3;
+
 struct TrainOptions {
   double cost = 1;    // C of 1/2|w|^2 + C sum c_i h_i; finite, > 0
   double lambda = 0;  // > 0: cost = 1/(lambda sum c_i) instead of `cost`
-  // Stop when (primal - bound)/primal <= gap; in (0, 1]. None: 1e-3, but Pegasos asks for no gap.
+  // Stop when (primal - bound)/primal <= gap; in (0, 1]. None: kDefaultGap, but Pegasos asks for no
+  // gap.
   std::optional<double> gap = {};
   Solver solver = Solver::automatic;
   double bias = 0;  // value of a constant, regularised feature; 0 = none
@@ -86,17 +90,27 @@ struct OptionInfo {
   std::string_view range;        // what is allowed, in words
   std::string_view fallback;     // the default, as text
   std::string_view help;         // one sentence
-  std::string_view solver = {};  // the only solver that has it, or empty
+  std::string_view solver = {};  // the only solvers that have it, or empty: all
 };
 std::span<const OptionInfo> train_option_table();
+bool has_option(Solver solver, const OptionInfo& option);
+
+// The name of a solver in options, models and reports: "dual"; "auto" for automatic.
+std::string_view to_string(Solver solver);
+
+// The solver of that name; LIBLINEAR's 3 is automatic. Fails with usage.value, the names there are
+// and the one that may have been meant; `name` is the option's.
+Result<Solver> parse_solver(std::string_view name, std::string_view text);
 
 // The solver that will be used: what automatic stands for.
 Solver chosen_solver(const TrainOptions& options);
 
-std::string_view to_string(Solver solver);  // "dual"; "auto"
-
 // Whether it is one of cpa, ocas, ocas3, active and focus.
 bool cutting_planes(Solver solver);
+
+// The same problem given to another solver: what only other solvers can be asked for goes back to
+// its default. A kernel stays, as it is part of the problem.
+TrainOptions with_solver(TrainOptions options, Solver solver);
 
 // Sets one option from text (a switch takes ""). Fails with usage.value or usage.option
 // and then leaves the options as they were.

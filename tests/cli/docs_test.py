@@ -53,6 +53,15 @@ class Documents(unittest.TestCase):
         self.assertGreater(len(options), 15)
         self.assertEqual(documented, options)
 
+    def test_compare_options_exist(self):
+        """Those it shares with train are documented there."""
+        section = (ROOT / "docs" / "cli.md").read_text().split("## `compare`")[1].split("<!-- run -->")[0]
+        help_text = hinge("compare", "--help")
+        documented = set(re.findall(r"--[a-z][a-z0-9-]+", section)) - {"--solver"}
+        self.assertLessEqual({"--solvers", "--svg", "--json", "--gap"}, documented)
+        for option in documented:
+            self.assertIn(option, help_text)
+
     def test_every_command_is_documented(self):
         commands = re.findall(r"^  ([a-z]+) ", hinge("--help").split("Subcommands:")[1], re.M)
         self.assertGreaterEqual(len(commands), 8)
