@@ -237,6 +237,35 @@ HINGE_INLINE double dot_dense_body(const double* x, const double* y, std::size_t
   return sum_lanes(lanes);
 }
 
+// Without branches: which rows bend is as good as random.
+HINGE_INLINE double find_bends_body(Bends& bends, double t_max) {
+  using FourInts = std::int32_t __attribute__((vector_size(16)));
+  constexpr double kScale = Bends::kBuckets, kLast = Bends::kBuckets - 1;
+  const Four zero = {}, scale = zero + kScale, last = zero + kLast, one = zero + 1.0;
+  Four slopes = {};
+  for (std::size_t k = 0; k < Bends::kRun; k += 4) {
+    Four c, d, rise;
+    std::memcpy(&c, bends.c + k, sizeof c);
+    std::memcpy(&d, bends.d + k, sizeof d);
+    std::memcpy(&rise, bends.rise + k, sizeof rise);
+    const Four length = d < zero ? -d : d, away = c < zero ? -c : c;
+    slopes += ((c > zero) | ((c == zero) & (d > zero))) ? rise * d : zero;
+    rise *= length;
+    // t/(1+t) = |c|/(|c|+|d|)
+    const auto ahead =
+        (((c < zero) & (d > zero)) | ((c > zero) & (d < zero))) & (away < t_max * length);
+    Four place = away / (ahead ? away + length : one) * kScale;
+    place = place < last ? place : last;
+    place = ahead ? place : scale;
+    const FourInts bucket = __builtin_convertvector(place, FourInts);
+    std::memcpy(bends.rise + k, &rise, sizeof rise);
+    std::memcpy(bends.bucket + k, &bucket, sizeof bucket);
+  }
+  double lanes[4];
+  std::memcpy(lanes, &slopes, sizeof lanes);
+  return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+}
+
 // One function a kernel and instruction set. A macro, because attributes are not inherited.
 #define HINGE_MANY(suffix, attributes)                                                         \
   template <class Value>                                                                       \
@@ -257,6 +286,9 @@ HINGE_INLINE double dot_dense_body(const double* x, const double* y, std::size_t
   } \
   attributes double dot_dense_##suffix(const double* x, const double* y, std::size_t size) { \
     return dot_dense_body(x, y, size); \
+  } \
+  attributes double find_bends_##suffix(Bends& bends, double t_max) { \
+    return find_bends_body(bends, t_max); \
   }
 
 HINGE_MANY(scalar, )
@@ -272,7 +304,8 @@ constexpr Kernels kScalar = {.name = "scalar",
                              .add_many_f64 = add_many_scalar<double>,
                              .exp_all = exp_all_scalar,
                              .add_dense = add_dense_scalar,
- .dot_dense = dot_dense_scalar};
+ .dot_dense = dot_dense_scalar,
+ .find_bends = find_bends_scalar};
 
 #if defined(__x86_64__)
 
@@ -327,7 +360,8 @@ constexpr Kernels kAvx2 = {.name = "avx2",
                            .add_many_f64 = add_many_avx2<double>,
                            .exp_all = exp_all_avx2,
                            .add_dense = add_dense_avx2,
- .dot_dense = dot_dense_avx2};
+ .dot_dense = dot_dense_avx2,
+ .find_bends = find_bends_avx2};
 
 // GCC 12 misaligns 64-byte registers it keeps on AddressSanitizer's fake stack, hence the
 // exception.

@@ -26,6 +26,18 @@ struct SparseRow {
   std::size_t size;
 };
 
+// A run of hinges along a ray, for an exact line search. A hinge bends at t = -c/d where that is in
+// (0, t_max); find_bends() puts rise = weight |d| in the place of the weight and says which of kBuckets
+// equal parts of (0, 1) t/(1+t) lies in, kBuckets where there is no bend. It returns the sum of the
+// slopes just beyond t = 0.
+struct Bends {
+  static constexpr std::size_t kRun = 64;
+  static constexpr std::int32_t kBuckets = 255;
+  double c[kRun], d[kRun];
+  double rise[kRun];  // weight >= 0 on the way in
+  std::int32_t bucket[kRun];
+};
+
 struct Kernels {
   std::string_view name;                                     // "scalar", "avx2", "avx512"
   double (*dot_f32)(SparseRow<float> row, const double* w);  // sum_k values[k] w[columns[k]]
@@ -41,6 +53,8 @@ struct Kernels {
   void (*exp_all)(double* x, std::size_t size);  // x[k] <- e^x[k] for x[k] <= 0, to 1e-15 relative
   void (*add_dense)(double a, const double* x, double* y, std::size_t size);  // y[k] += a x[k]
   double (*dot_dense)(const double* x, const double* y, std::size_t size);    // sum_k x[k] y[k]
+  // See Bends.
+  double (*find_bends)(Bends& bends, double t_max);
 
   double dot(SparseRow<float> row, const double* w) const { return dot_f32(row, w); }
   double dot(SparseRow<double> row, const double* w) const { return dot_f64(row, w); }

@@ -60,7 +60,7 @@ class CpuRisk final : public Risk {
         const std::uint64_t i = active_.row(k);
         const double inside = 1 - at(i, t);
         const double loss = all || !now_.get(i) ? inside : -inside;
-        if (loss > 0) part += rows_.cost(i) * loss;
+        part += rows_.cost(i) * std::max(0.0, loss);
       }
       return part;
     });
@@ -201,6 +201,14 @@ class CpuRisk final : public Risk {
   // The margin of row i at point(t).
   double at(std::uint64_t i, double t) const { return anchor_[i] + t * (trial_[i] - anchor_[i]); }
 
+  struct Bend {
+    double c, d;  // cost max(0, c + t d)
+  };
+  Bend bend_of(std::uint64_t i) const {
+    const double sign = now_.get(i) ? 1 : -1;
+    return {sign * (anchor_[i] - 1), sign * (trial_[i] - anchor_[i])};
+  }
+
   // f(first, last) of every block of active rows, added up in order.
   template <class F>
   double add_up(const F& f) {
@@ -236,44 +244,42 @@ class CpuRisk final : public Risk {
   // keep_near: distance to the margin plus how far the anchor had gone when it was measured.
   std::vector<double> lengths_, reach_;
   double gone_ = 0;
+  std::vector<std::uint8_t> bucket_;  // of each active row's bend in a line search
   std::uint64_t objective_ = 0, search_ = 0;
 };
 
-// Slopes are summed in buckets of t, the bucket where the minimum lies is found, and only its bends
+// Each active row adds c_i max(0, c + t d), which bends at t = -c/d if that is positive. Rises of the
+// slope are summed in buckets of t, the bucket where the minimum lies is found, and only its bends
 // are looked at one by one.
 template <class Value>
 double CpuRisk<Value>::search(double a, double b, double t_max) {
-  constexpr std::size_t kBuckets = 256;
+  constexpr std::size_t kBuckets = Bends::kBuckets;
   struct Part {
-    std::array<double, kBuckets> rise{};
+    std::array<double, kBuckets + 1> rise{};
     double slope = 0;
     std::uint64_t bends = 0;
   };
-  struct Bend {
-    double c, d;  // cost max(0, c + t d)
-  };
-  const auto bend_of = [&](std::uint64_t i) -> Bend {
-    const double sign = now_.get(i) ? 1 : -1;
-    return {sign * (anchor_[i] - 1), sign * (trial_[i] - anchor_[i])};
-  };
-  // t = -c/d in (0, inf) to t/(1+t) = -c/(d-c) in (0, 1); -1: no bend ahead
-  const auto bucket_of = [&](const Bend& bend) -> int {
-    if (!((bend.c < 0 && bend.d > 0) || (bend.c > 0 && bend.d < 0))) return -1;
-    if (std::abs(bend.c) >= t_max * std::abs(bend.d)) return -1;
-    const double at = bend.c / (bend.c - bend.d);
-    return std::min(static_cast<int>(kBuckets) - 1, static_cast<int>(at * kBuckets));
-  };
+  bucket_.resize(active_.size());
   std::vector<Part> parts(active_.blocks());
   rows_.for_blocks(active_, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
     Part& part = parts[block];
-    for (std::uint64_t k = begin; k < end; ++k) {
-      const std::uint64_t i = active_.row(k);
-      const Bend bend = bend_of(i);
-      if (bend.c > 0 || (bend.c == 0 && bend.d > 0)) part.slope += rows_.cost(i) * bend.d;
-      const int bucket = bucket_of(bend);
-      if (bucket < 0) continue;
-      part.rise[static_cast<std::size_t>(bucket)] += rows_.cost(i) * std::abs(bend.d);
-      ++part.bends;
+    Bends run;
+    for (std::uint64_t from = begin; from < end; from += Bends::kRun) {
+      const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(Bends::kRun, end - from));
+      for (std::size_t j = 0; j < size; ++j) {
+        const std::uint64_t i = active_.row(from + j);
+        const Bend bend = bend_of(i);
+        run.c[j] = bend.c;
+        run.d[j] = bend.d;
+        run.rise[j] = rows_.cost(i);
+      }
+      for (std::size_t j = size; j < Bends::kRun; ++j) run.c[j] = run.d[j] = run.rise[j] = 0;
+      part.slope += rows_.kernels.find_bends(run, t_max);
+      for (std::size_t j = 0; j < size; ++j) {
+        part.rise[static_cast<std::size_t>(run.bucket[j])] += run.rise[j];
+        part.bends += run.bucket[j] < Bends::kBuckets ? 1 : 0;
+        bucket_[from + j] = static_cast<std::uint8_t>(run.bucket[j]);
+      }
     }
   });
   Part sum;
@@ -297,15 +303,14 @@ double CpuRisk<Value>::search(double a, double b, double t_max) {
     std::vector<std::vector<std::uint64_t>> found(active_.blocks());
     rows_.for_blocks(active_, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t k = begin; k < end; ++k) {
-        const std::uint64_t i = active_.row(k);
-        if (bucket_of(bend_of(i)) == static_cast<int>(bucket)) found[block].push_back(i);
+        if (bucket_[k] == bucket) found[block].push_back(active_.row(k));
       }
     });
     for (const std::vector<std::uint64_t>& part : found) {
       for (const std::uint64_t i : part) {
         // Its slope up to the bend is in `slope` already: what is left is the rise.
-        const Bend bend = bend_of(i);
-        inside.add(rows_.cost(i), -std::abs(bend.c), std::abs(bend.d));
+        const auto [c, d] = bend_of(i);
+        inside.add(rows_.cost(i), -std::abs(c), std::abs(d));
       }
     }
   }
