@@ -154,7 +154,8 @@ int Train::run() {
       options.pegasos.check_every = 1;
     }
   } else if (!start_path.empty() && !cutting_planes(chosen_solver(options))) {
-    usage_value("--start: --solver dual begins at 0; pegasos and cutting planes can begin at a model");
+    usage_value(
+        "--start: --solver dual begins at 0; pegasos and cutting planes can begin at a model");
   }
   const std::string outcome = fmt::format(
       "no model written{}",

@@ -290,8 +290,9 @@ class Trainer {
     if (control_.start == nullptr) return;
     const Model& start = *control_.start;
     if (solver_ == Solver::dual) {
-      fail("usage.value", "--start: --solver dual begins at 0; pegasos and cutting planes can begin "
-                          "at a model");
+      fail("usage.value",
+           "--start: --solver dual begins at 0; pegasos and cutting planes can begin "
+           "at a model");
     }
     if (!report_.model.kernel.linear()) {
       fail("usage.value", "--start: training with a kernel begins at 0");

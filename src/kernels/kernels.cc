@@ -283,12 +283,12 @@ HINGE_INLINE double find_bends_body(Bends& bends, double t_max) {
   }                                                                                            \
   attributes void add_dense_##suffix(double a, const double* x, double* y, std::size_t size) { \
     add_dense_body(a, x, y, size);                                                             \
-  } \
-  attributes double dot_dense_##suffix(const double* x, const double* y, std::size_t size) { \
-    return dot_dense_body(x, y, size); \
-  } \
-  attributes double find_bends_##suffix(Bends& bends, double t_max) { \
-    return find_bends_body(bends, t_max); \
+  }                                                                                            \
+  attributes double dot_dense_##suffix(const double* x, const double* y, std::size_t size) {   \
+    return dot_dense_body(x, y, size);                                                         \
+  }                                                                                            \
+  attributes double find_bends_##suffix(Bends& bends, double t_max) {                          \
+    return find_bends_body(bends, t_max);                                                      \
   }
 
 HINGE_MANY(scalar, )
@@ -304,8 +304,8 @@ constexpr Kernels kScalar = {.name = "scalar",
                              .add_many_f64 = add_many_scalar<double>,
                              .exp_all = exp_all_scalar,
                              .add_dense = add_dense_scalar,
- .dot_dense = dot_dense_scalar,
- .find_bends = find_bends_scalar};
+                             .dot_dense = dot_dense_scalar,
+                             .find_bends = find_bends_scalar};
 
 #if defined(__x86_64__)
 
@@ -360,8 +360,8 @@ constexpr Kernels kAvx2 = {.name = "avx2",
                            .add_many_f64 = add_many_avx2<double>,
                            .exp_all = exp_all_avx2,
                            .add_dense = add_dense_avx2,
- .dot_dense = dot_dense_avx2,
- .find_bends = find_bends_avx2};
+                           .dot_dense = dot_dense_avx2,
+                           .find_bends = find_bends_avx2};
 
 // GCC 12 misaligns 64-byte registers it keeps on AddressSanitizer's fake stack, hence the
 // exception.

@@ -27,9 +27,9 @@ struct SparseRow {
 };
 
 // A run of hinges along a ray, for an exact line search. A hinge bends at t = -c/d where that is in
-// (0, t_max); find_bends() puts rise = weight |d| in the place of the weight and says which of kBuckets
-// equal parts of (0, 1) t/(1+t) lies in, kBuckets where there is no bend. It returns the sum of the
-// slopes just beyond t = 0.
+// (0, t_max); find_bends() puts rise = weight |d| in the place of the weight and says which of
+// kBuckets equal parts of (0, 1) t/(1+t) lies in, kBuckets where there is no bend. It returns the
+// sum of the slopes just beyond t = 0.
 struct Bends {
   static constexpr std::size_t kRun = 64;
   static constexpr std::int32_t kBuckets = 255;

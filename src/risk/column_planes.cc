@@ -36,7 +36,7 @@ class ColumnPlanes final : public PlaneVectors {
     keep(slot, sum(std::move(weights)));
   }
 
-  void merge(std::size_t into, std::size_t from, double u, double v, const ActiveRows&) override {
+  void merge(std::size_t into, std::size_t from, double u, double v) override {
     for (std::size_t j = 0; j < size(); ++j) {
       planes_[into][j] = u * planes_[into][j] + v * planes_[from][j];
     }

@@ -119,7 +119,7 @@ class CpuRisk final : public Risk {
   }
 
   void merge(std::size_t into, std::size_t from, double u, double v) override {
-    vectors_->merge(into, from, u, v, active_);
+    vectors_->merge(into, from, u, v);
     statuses_.merge(into, from, u, v, rows_.pool);
   }
   void drop(std::size_t slot) override {
@@ -248,9 +248,9 @@ class CpuRisk final : public Risk {
   std::uint64_t objective_ = 0, search_ = 0;
 };
 
-// Each active row adds c_i max(0, c + t d), which bends at t = -c/d if that is positive. Rises of the
-// slope are summed in buckets of t, the bucket where the minimum lies is found, and only its bends
-// are looked at one by one.
+// Each active row adds c_i max(0, c + t d), which bends at t = -c/d if that is positive. Rises of
+// the slope are summed in buckets of t, the bucket where the minimum lies is found, and only its
+// bends are looked at one by one.
 template <class Value>
 double CpuRisk<Value>::search(double a, double b, double t_max) {
   constexpr std::size_t kBuckets = Bends::kBuckets;
@@ -332,8 +332,8 @@ std::uint64_t CpuRisk<Value>::keep_near(double moved, double radius) {
   for (std::uint64_t k = 0; k < active_.size(); ++k) {
     const std::uint64_t i = active_.row(k);
     const double away = std::max(0.0, std::abs(1 - anchor_[i]) - kSlack);
-    reach_[i] = lengths_[i] > 0 ? gone_ + away / lengths_[i]
-                                : std::numeric_limits<double>::infinity();
+    reach_[i] =
+        lengths_[i] > 0 ? gone_ + away / lengths_[i] : std::numeric_limits<double>::infinity();
   }
   std::vector<std::uint64_t> list, entering;
   auto before = active_.list.begin();

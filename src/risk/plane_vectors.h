@@ -3,12 +3,12 @@
 //   ColumnPlanes  each plane is a vector as long as the columns; a trial is added up from them and
 //                 the rows are scored at it. A step costs planes x columns, and a pass.
 //   RowPlanes     a plane is its statuses alone; of each row the score at each plane is kept. A
-//                 trial's margins are small sums, an inner product follows from the rows that changed
-//                 sides. A step costs planes x rows, and a pass over the active rows; nothing grows
-//                 with the columns but the one vector a pass is made with.
+//                 trial's margins are small sums, an inner product follows from the rows that
+//                 changed sides. A step costs planes x rows, and a pass over the active rows;
+//                 nothing grows with the columns but the one vector a pass is made with.
 //
-// The **running** vector a = -sum_i s_i c_i y_i x_i belongs to the statuses as they are now, those of
-// the newest plane.
+// The **running** vector a = -sum_i s_i c_i y_i x_i belongs to the statuses as they are now, those
+// of the newest plane.
 #pragma once
 
 #include <cstdint>
@@ -115,8 +115,7 @@ class PlaneVectors {
   virtual void take(std::size_t slot) = 0;
   // So does another; anchor and mark are where begin() put them, and all rows active.
   virtual void take(std::size_t slot, std::vector<double> weights, const ActiveRows& rows) = 0;
-  virtual void merge(std::size_t into, std::size_t from, double u, double v,
-                     const ActiveRows& rows) = 0;
+  virtual void merge(std::size_t into, std::size_t from, double u, double v) = 0;
   virtual void drop(std::size_t slot) = 0;
 
   // trial = -sum_k beta[k] a_k; its margins on the active rows, by row.
@@ -143,8 +142,8 @@ class PlaneVectors {
   }
   // Row and column of a_into <- u a_into + v a_from.
   void merge_gram(std::size_t into, std::size_t from, double u, double v) {
-    const double square = u * u * gram(into, into) + 2 * u * v * gram(into, from) +
-                          v * v * gram(from, from);
+    const double square =
+        u * u * gram(into, into) + 2 * u * v * gram(into, from) + v * v * gram(from, from);
     for (std::size_t k = 0; k < slots_; ++k) {
       gram(into, k) = gram(k, into) = u * gram(into, k) + v * gram(from, k);
     }

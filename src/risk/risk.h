@@ -1,6 +1,6 @@
-// The empirical risk R(w) = sum_i c_i max(0, 1 - y_i <w,x_i>) wherever the rows live, for solvers that
-// make whole passes (cutting planes). Everything as long as the rows or the columns stays behind
-// this interface; a solver sees numbers, and names planes by their slots.
+// The empirical risk R(w) = sum_i c_i max(0, 1 - y_i <w,x_i>) wherever the rows live, for solvers
+// that make whole passes (cutting planes). Everything as long as the rows or the columns stays
+// behind this interface; a solver sees numbers, and names planes by their slots.
 //
 // A **plane** comes from statuses s_i in [0,1], one a row:
 //   a = -sum_i s_i c_i y_i x_i,   b = sum_i s_i c_i,   <a,w> + b <= R(w) for every w.
@@ -64,7 +64,8 @@ class Risk {
   // The anchor itself.
   virtual std::vector<double> anchor() = 0;
 
-  // ---- Planes. Makes the plane of the statuses at point(t) that of `slot`, which is free; returns b.
+  // ---- Planes. Makes the plane of the statuses at point(t) that of `slot`, which is free; returns
+  // b.
   virtual double plane(std::size_t slot, double t) = 0;
   // The plane of given statuses, one a row; the newest plane stays the one it was. All rows must be
   // active.
@@ -90,8 +91,8 @@ class Risk {
   // by which margins of the anchor differ from there.
   virtual void mark() = 0;
   virtual double moved() const = 0;
-  // Rows active if their margin is within `width` of 1, at most `most` rows; 0, and nothing changes,
-  // if there are more. Needs mark() at this anchor.
+  // Rows active if their margin is within `width` of 1, at most `most` rows; 0, and nothing
+  // changes, if there are more. Needs mark() at this anchor.
   virtual std::uint64_t narrow(double width, std::uint64_t most) = 0;
   // All rows again: the trial is where the anchor came to since mark(), the anchor what it was
   // there.

@@ -1,7 +1,7 @@
 // Notation: H is a point that is kept as a vector (the mark, or where it all began). The anchor is
 //   fade H - sum_k gamma_k a_k + sum_i theta_i y_i x_i,
-// theta holding what planes that are no more have left in it. Of both, the products with every plane
-// are kept up to date by what is known of the rows that flip.
+// theta holding what planes that are no more have left in it. Of both, the products with every
+// plane are kept up to date by what is known of the rows that flip.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -90,9 +90,7 @@ class RowPlanes final : public PlaneVectors {
     for (std::uint64_t i = 0; i < rows_.m.rows; ++i) stamp_[i] = clock_;
   }
 
-  void merge(std::size_t into, std::size_t from, double u, double v,
-             const ActiveRows& rows) override {
-    bring(rows);
+  void merge(std::size_t into, std::size_t from, double u, double v) override {
     fold(into);
     fold(from);
     merge_gram(into, from, u, v);
@@ -102,15 +100,12 @@ class RowPlanes final : public PlaneVectors {
       (*products)[from] = 0;
     }
     if (newest_ == into || newest_ == from) newest_ = kNone;
-    // Rows that are not active learn of it when they are again.
-    serial_[into] = ++clock_;
+    serial_[into] = std::max(serial_[into], serial_[from]);
     serial_[from] = 0;
-    for (std::uint64_t k = 0; k < rows.size(); ++k) {
-      const std::uint64_t i = rows.row(k);
+    for (std::uint64_t i = 0; i < rows_.m.rows; ++i) {
+      if (stamp_[i] < serial_[into]) continue;  // has not met both, and will meet the sum
       double* const scores = scores_of(i);
       scores[into] = u * scores[into] + v * scores[from];
-      scores[from] = 0;
-      stamp_[i] = clock_;
     }
     beta_[into] += beta_[from];
     beta_[from] = 0;
@@ -246,8 +241,8 @@ class RowPlanes final : public PlaneVectors {
     return a;
   }
 
-  // Scores of these rows at all planes they have not met yet, newest first: the vector of a plane is
-  // that of the one after it but for the rows that changed sides.
+  // Scores of these rows at all planes they have not met yet, newest first: the vector of a plane
+  // is that of the one after it but for the rows that changed sides.
   void bring(const ActiveRows& rows) {
     std::uint32_t oldest = clock_;
     for (std::uint64_t k = 0; k < rows.size(); ++k) {
@@ -300,13 +295,16 @@ class RowPlanes final : public PlaneVectors {
 
   // Scores at the plane in `slot`, which is `a`, of the rows that have not met it.
   void score(const ActiveRows& rows, std::size_t slot, const std::vector<double>& a) {
-    rows_.for_blocks(rows, [&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+    std::vector<std::uint64_t> counts(rows.blocks());
+    rows_.for_blocks(rows, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t k = begin; k < end; ++k) {
         const std::uint64_t i = rows.row(k);
-        if (stamp_[i] < serial_[slot]) scores_of(i)[slot] = rows_.margin(i, a.data());
+        if (stamp_[i] >= serial_[slot]) continue;
+        scores_of(i)[slot] = rows_.margin(i, a.data());
+        ++counts[block];
       }
     });
-    rows_.touched += rows.size();
+    for (const std::uint64_t count : counts) rows_.touched += count;
   }
 
   RiskRows<Value>& rows_;
@@ -316,7 +314,7 @@ class RowPlanes final : public PlaneVectors {
   std::vector<std::uint32_t> stamp_;   // row i has met all planes up to this serial number
   std::vector<std::uint32_t> serial_;  // of the plane in a slot; 0: free
   std::uint32_t clock_ = 0;
-  std::size_t newest_ = kNone;  // the slot whose plane is the running vector
+  std::size_t newest_ = kNone;                   // the slot whose plane is the running vector
   std::vector<double> running_, point_, trial_;  // trial_ is empty where beta_ says what it is
   std::vector<double> with_running_, with_anchor_, with_mark_, with_trial_;  // <., a_k>
   double running_anchor_ = 0, running_mark_ = 0, running_trial_ = 0;

@@ -1,6 +1,7 @@
 // Map: run() is the loop. reduce() solves the small problem over the planes and goes to its minimum
 // w_t; step() says how far to go from the best point w_b towards it and where the next plane is to
-// lie; cut() lays it. A round of focus (narrowed()) is the same loop on few rows, then a step on all.
+// lie; cut() lays it. A round of focus (narrowed()) is the same loop on few rows, then a step on
+// all.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -17,12 +18,13 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kPlanes = 100, kPlanesActive = 20;
-constexpr double kQpShare = 0.05;       // of the gap: how far the small problem may be off
-constexpr double kRoundEnd = 0.4;       // a round of focus ends at this share of the exact gap
-constexpr double kTargetShare = 0.7;    // or of the gap asked for
-constexpr double kWidth = 3;            // rows within so many times the last movement are active
-constexpr double kMostActive = 0.6;     // more rows than this share are not worth narrowing to
-constexpr std::uint64_t kLook = 4;      // steps on all rows between two thoughts of narrowing
+constexpr double kQpShare = 0.05;     // of the gap: how far the small problem may be off
+constexpr double kRoundEnd = 0.4;     // a round of focus ends at this share of the exact gap
+constexpr double kTargetShare = 0.7;  // or of the gap asked for
+constexpr double kWidth = 3;  // rows within so many times the last movement are active, at first
+constexpr double kLeastWidth = 2, kMostWidth = 20;
+constexpr double kMostActive = 0.6;  // more rows than this share are not worth narrowing to
+constexpr std::uint64_t kLook = 4;   // steps on all rows between two thoughts of narrowing
 constexpr std::uint64_t kRoundSteps = 200;
 constexpr std::uint64_t kPatience = 50;  // steps without progress that mean "stalled"
 constexpr double kRounding = 1e-15;      // of the primal: less is no progress
@@ -35,16 +37,14 @@ class CuttingPlane {
         method_(method),
         mu_(options.planes.mu),
         monitor_(monitor),
-        slots_(static_cast<std::size_t>(
-            options.planes.planes != 0           ? options.planes.planes
-            : method == Solver::active ? kPlanesActive
-                                       : kPlanes)),
+        slots_(static_cast<std::size_t>(options.planes.planes != 0 ? options.planes.planes
+                                        : method == Solver::active ? kPlanesActive
+                                                                   : kPlanes)),
         start_(options.start),
-        risk_(make_cpu_risk(problem,
-                            {.slots = slots_,
-                             .wandering = method == Solver::active,
-                             .kernels = options.kernels},
-                            pool)),
+        risk_(make_cpu_risk(
+            problem,
+            {.slots = slots_, .wandering = method == Solver::active, .kernels = options.kernels},
+            pool)),
         b_(slots_),
         beta_(slots_),
         target_(monitor.limits().gap) {}
@@ -54,12 +54,14 @@ class CuttingPlane {
     while (!done()) {
       if (method_ == Solver::focus && narrow()) {
         solve_narrowed();
-        risk_->widen();
-        trial_value();
+        return_to_all();
+        const Step back = step();
+        judge(back.go);
+        cut(back);
       } else {
         reduce();
+        cut(step());
       }
-      cut(step());
       ++solution_.iterations;
     }
     return finish();
@@ -116,7 +118,6 @@ class CuttingPlane {
     progress_ = progress_ || dual > dual_ + kRounding * primal_;
     if (std::isfinite(dual)) dual_ = std::max(dual_, dual);
   }
-  void trial_value() { segment_ = risk_->segment(); }
 
   // F(point(t))
   double objective(double t) {
@@ -171,13 +172,12 @@ class CuttingPlane {
     if (at_left < at_middle) best = left;
     if (at_right < std::min(at_left, at_middle)) best = right;
     if (p - q == 0 || !std::isfinite(p - q)) return best;
-    const double vertex =
-        middle - ((middle - left) * p - (middle - right) * q) / (2 * (p - q));
+    const double vertex = middle - ((middle - left) * p - (middle - right) * q) / (2 * (p - q));
     return std::clamp(vertex, left, right);
   }
 
-  // [AS] Algorithm 1: a step of at most `reach_` / |w_t - w_b| carries no row across its margin that
-  // is not active.
+  // [AS] Algorithm 1: a step of at most `reach_` / |w_t - w_b| carries no row across its margin
+  // that is not active.
   Step step_within_reach() {
     const double distance = std::sqrt(segment_.square);
     const double most = distance > 0 && reach_ > 0 ? reach_ / distance : kInfinity;
@@ -225,8 +225,8 @@ class CuttingPlane {
     beta_[slot] = 0;
   }
 
-  // A free slot. When there is none: planes without a part in the bound go, but for the newest; else
-  // the two oldest become one, which keeps the bound.
+  // A free slot. When there is none: planes without a part in the bound go, but for the newest;
+  // else the two oldest become one, which keeps the bound.
   std::size_t room() {
     if (age_.size() == slots_) {
       for (std::size_t k = 0; k + 1 < age_.size();) {
@@ -259,12 +259,13 @@ class CuttingPlane {
   // ---- Focus: see solver.h.
   bool narrow() {
     if (++since_mark_ <= look_) return false;
-    const double moved = risk_->moved() / (stepped_back_ > 0 ? stepped_back_ : 1.0);
+    const double moved = risk_->moved() / stepped_back_;
     risk_->mark();
     since_mark_ = 0;
     look_ = kLook;
-    const auto most = static_cast<std::uint64_t>(
-        kMostActive * static_cast<double>(problem_.data->rows()));
+    stepped_back_ = 1;
+    const auto most =
+        static_cast<std::uint64_t>(kMostActive * static_cast<double>(problem_.data->rows()));
     return risk_->narrow(width_ * moved, most) > 0;
   }
 
@@ -283,6 +284,21 @@ class CuttingPlane {
     narrowed_ = false;
     round_primal_ = primal_;
     look_ = 0;
+  }
+
+  void return_to_all() {
+    const auto timer = monitor_.stage(Monitor::Stage::objective);
+    risk_->widen();
+    segment_ = risk_->segment();
+  }
+
+  // A round that must be taken back by much had too few rows, one that need not had enough.
+  void judge(double go) {
+    stepped_back_ = std::clamp(go, 0.1, 1.0);
+    width_ = std::clamp(go < 0.5   ? 1.5 * width_
+                        : go > 0.8 ? width_ / 1.2
+                                   : width_,
+                        kLeastWidth, kMostWidth);
   }
 
   // ---- The end.
@@ -353,19 +369,19 @@ class CuttingPlane {
   const std::unique_ptr<Risk> risk_;
 
   SimplexQp qp_;
-  std::vector<double> b_, beta_;   // by slot; 0 where it is free
-  std::vector<std::size_t> age_;   // slots in use, oldest first
+  std::vector<double> b_, beta_;  // by slot; 0 where it is free
+  std::vector<std::size_t> age_;  // slots in use, oldest first
   Segment segment_;
   double primal_ = kInfinity;  // of the best point, w_b
   double dual_ = 0;
   double round_primal_ = kInfinity;  // of the anchor, by the active rows
   double target_;                    // gap to be reached in running sums
   double last_step_ = 0;
-  double steps_[4] = {};     // of `active`, newest first
+  double steps_[4] = {};      // of `active`, newest first
   double reach_ = kInfinity;  // how far w may go before a row that is not active changes sides
   bool narrowed_ = false;
   double width_ = kWidth;
-  double stepped_back_ = 0;
+  double stepped_back_ = 1;
   std::uint64_t since_mark_ = 0, look_ = kLook;
   bool progress_ = false;
   std::uint64_t idle_ = 0;

@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "risk/line_search.h"
 #include "solve/batches.h"
 #include "solve/kernel_passes.h"
-#include "risk/line_search.h"
 #include "solve/pegasos_state.h"
 #include "solve/solver.h"
 

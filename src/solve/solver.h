@@ -58,8 +58,8 @@ Solution solve_dual(const Problem& problem, const SolverOptions& options, Monito
                     Pool& pool);
 
 // Cutting planes: R(w) = sum_i c_i h_i is replaced by the largest of some planes below it, whose
-// minimum w_t is found by a small quadratic program and is the bound; a new plane is then laid where
-// that helps most. `method` is one of
+// minimum w_t is found by a small quadratic program and is the bound; a new plane is then laid
+// where that helps most. `method` is one of
 //   cpa     plane at w_t
 //   ocas    exact line search from the best point w_b to w_t; plane a little way on
 //   ocas3   as ocas, with a parabola through three points for the search
