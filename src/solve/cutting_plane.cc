@@ -19,12 +19,12 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kPlanes = 100, kPlanesActive = 20;
 constexpr double kQpShare = 0.05;     // of the gap: how far the small problem may be off
-constexpr double kRoundEnd = 0.4;     // a round of focus ends at this share of the exact gap
+constexpr double kRoundEnd = 0.3;     // a round of focus ends at this share of the exact gap
 constexpr double kTargetShare = 0.7;  // or of the gap asked for
 constexpr double kWidth = 3;  // rows within so many times the last movement are active, at first
 constexpr double kLeastWidth = 2, kMostWidth = 20;
-constexpr double kMostActive = 0.6;  // more rows than this share are not worth narrowing to
-constexpr std::uint64_t kLook = 4;   // steps on all rows between two thoughts of narrowing
+constexpr double kMostActive = 0.35;  // more rows than this share are not worth narrowing to
+constexpr std::uint64_t kLook = 4;    // steps on all rows between two thoughts of narrowing
 constexpr std::uint64_t kRoundSteps = 200;
 constexpr std::uint64_t kPatience = 50;  // steps without progress that mean "stalled"
 constexpr double kRounding = 1e-15;      // of the primal: less is no progress
