@@ -174,6 +174,15 @@ class CpuRisk final : public Risk {
     return std::sqrt(sum / static_cast<double>(std::max<std::uint64_t>(1, rows_.m.rows)));
   }
 
+  double width_of(double share) const override {
+    std::vector<double> away(anchor_.size());
+    for (std::uint64_t i = 0; i < away.size(); ++i) away[i] = std::abs(1 - anchor_[i]);
+    const auto at = away.begin() + static_cast<std::ptrdiff_t>(
+                                       share * static_cast<double>(std::max<std::size_t>(1, away.size()) - 1));
+    std::ranges::nth_element(away, at);
+    return *at;
+  }
+
   std::uint64_t narrow(double width, std::uint64_t most) override {
     std::vector<std::uint64_t> list;
     for (std::uint64_t i = 0; i < rows_.m.rows; ++i) {

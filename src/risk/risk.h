@@ -91,6 +91,9 @@ class Risk {
   // by which margins of the anchor differ from there.
   virtual void mark() = 0;
   virtual double moved() const = 0;
+  // The distance from 1 within which lie the margins of this share of the rows, at the anchor (all
+  // rows must be active).
+  virtual double width_of(double share) const = 0;
   // Rows active if their margin is within `width` of 1, at most `most` rows; 0, and nothing
   // changes, if there are more. Needs mark() at this anchor.
   virtual std::uint64_t narrow(double width, std::uint64_t most) = 0;

@@ -9,6 +9,8 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/random.h"
+#include "data/columns.h"
 #include "risk/risk.h"
 #include "solve/simplex_qp.h"
 #include "solve/solver.h"
@@ -24,6 +26,7 @@ constexpr double kTargetShare = 0.7;  // or of the gap asked for
 constexpr double kWidth = 3;  // rows within so many times the last movement are active, at first
 constexpr double kLeastWidth = 2, kMostWidth = 20;
 constexpr double kMostActive = 0.35;  // more rows than this share are not worth narrowing to
+constexpr double kFirstShare = 0.25;   // of the rows, those nearest the margin: first after a start
 constexpr std::uint64_t kLook = 4;    // steps on all rows between two thoughts of narrowing
 constexpr std::uint64_t kRoundSteps = 200;
 constexpr std::uint64_t kPatience = 50;  // steps without progress that mean "stalled"
@@ -97,7 +100,10 @@ class CuttingPlane {
       age_.insert(age_.begin(), slot);  // the plane at the start stays the newest
       beta_[slot] = problem_.cost;
     }
-    if (method_ == Solver::focus) risk_->mark();
+    if (method_ == Solver::focus) {
+      risk_->mark();
+      if (given) look_ = 0;
+    }
   }
 
   // ---- The reduced problem: max sum beta b - 1/2 |sum beta a|^2. Its minimum is the next trial.
@@ -259,7 +265,9 @@ class CuttingPlane {
   // ---- Focus: see solver.h.
   bool narrow() {
     if (++since_mark_ <= look_) return false;
-    const double moved = risk_->moved() / stepped_back_;
+    // Where nothing has moved yet, at a start, a share of the rows must do.
+    const double moved = solution_.iterations == 0 ? risk_->width_of(kFirstShare) / width_
+                                                   : risk_->moved() / stepped_back_;
     risk_->mark();
     since_mark_ = 0;
     look_ = kLook;
@@ -388,11 +396,61 @@ class CuttingPlane {
   Solution solution_;
 };
 
+// Where rows are many more than columns, the optimum over one row in kEvery is a good place to begin.
+constexpr std::uint64_t kEvery = 8;
+constexpr std::uint64_t kLeastSample = 4000;  // rows, and so many times the columns:
+constexpr std::uint64_t kLeastPerColumn = 20;
+constexpr double kSampleGap = 0.01;
+
+bool worth_sampling(const Problem& problem) {
+  const std::uint64_t rows = problem.data->rows() / kEvery;
+  return rows >= kLeastSample && rows / kLeastPerColumn >= problem.dimension();
+}
+
+Solution solve_sample(const Problem& problem, const SolverOptions& options, const Monitor& monitor,
+                      Pool& pool) {
+  std::vector<std::uint64_t> rows;
+  std::vector<std::int8_t> y;
+  std::vector<double> costs;
+  double all = 0, part = 0;
+  Random random(options.seed, problem.data->rows());
+  for (std::uint64_t from = 0; from + kEvery <= problem.data->rows(); from += kEvery) {
+    const std::uint64_t i = from + random.below(kEvery);
+    rows.push_back(i);
+    y.push_back(problem.y[i]);
+    if (!problem.costs.empty()) costs.push_back(problem.costs[i]);
+  }
+  if (problem.costs.empty()) {
+    all = static_cast<double>(problem.data->rows());
+    part = static_cast<double>(rows.size());
+  } else {
+    for (const double c : problem.costs) all += c;
+    for (const double c : costs) part += c;
+  }
+  const Dataset data = keep_rows(*problem.data, rows);
+  const Problem sample = {.data = &data,
+                          .y = y,
+                          .costs = costs,
+                          .cost = part > 0 ? problem.cost * (all / part) : problem.cost,
+                          .bias = problem.bias};
+  Monitor inner = monitor.for_part(kSampleGap);
+  return solve_planes(sample, Solver::focus, options, inner, pool);
+}
+
 }  // namespace
 
 Solution solve_planes(const Problem& problem, Solver method, const SolverOptions& options,
                       Monitor& monitor, Pool& pool) {
-  return CuttingPlane(problem, method, options, monitor, pool).run();
+  if (method != Solver::focus || !options.start.empty() || !worth_sampling(problem)) {
+    return CuttingPlane(problem, method, options, monitor, pool).run();
+  }
+  Solution sample = solve_sample(problem, options, monitor, pool);
+  const Start start = {.w = std::move(sample.w), .alpha = {}};
+  SolverOptions from = options;
+  from.start = std::span(&start, 1);
+  Solution solution = CuttingPlane(problem, method, from, monitor, pool).run();
+  solution.rows_touched += sample.rows_touched;
+  return solution;
 }
 
 }  // namespace hinge
