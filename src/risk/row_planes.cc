@@ -33,6 +33,8 @@ class RowPlanes final : public PlaneVectors {
     if (slots * rows.passes.dimension() <= kVectors) vectors_.resize(slots);
   }
 
+  bool narrows_well() const override { return !vectors_.empty(); }
+
   void begin(std::span<const double> w, std::vector<double> weights) override {
     point_.assign(w.begin(), w.end());
     running_ = sum(std::move(weights));
@@ -245,7 +247,6 @@ class RowPlanes final : public PlaneVectors {
   void add(std::vector<double> weights, std::vector<double>& w) {
     rows_.combine(
         weights.size(), [](std::uint64_t i) { return i; }, weights, w.data());
-    rows_.touched += weights.size();
   }
   std::vector<double> sum(std::vector<double> weights) {
     std::vector<double> a(rows_.passes.dimension());
@@ -303,7 +304,6 @@ class RowPlanes final : public PlaneVectors {
     }
     rows_.combine(
         list.size(), [&](std::uint64_t k) { return list[k]; }, weights, a.data());
-    rows_.touched += list.size();
     at = to;
   }
 

@@ -20,6 +20,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kPlanes = 100, kPlanesActive = 20;
+constexpr double kMu = 0.05;
+constexpr double kMuByRows = 0.2;     // of focus, where rows are few: seen to need fewer planes
 constexpr double kQpShare = 0.05;     // of the gap: how far the small problem may be off
 constexpr double kRoundEnd = 0.3;     // a round of focus ends at this share of the exact gap
 constexpr double kTargetShare = 0.7;  // or of the gap asked for
@@ -29,6 +31,7 @@ constexpr double kMostActive = 0.35;  // more rows than this share are not worth
 constexpr double kFirstShare = 0.25;   // of the rows, those nearest the margin: first after a start
 constexpr std::uint64_t kLook = 4;    // steps on all rows between two thoughts of narrowing
 constexpr std::uint64_t kRoundSteps = 200;
+constexpr double kBad = 0.3;  // a step on all rows that goes less far towards a round's end
 constexpr std::uint64_t kPatience = 50;  // steps without progress that mean "stalled"
 constexpr double kRounding = 1e-15;      // of the primal: less is no progress
 
@@ -38,7 +41,6 @@ class CuttingPlane {
                Monitor& monitor, Pool& pool)
       : problem_(problem),
         method_(method),
-        mu_(options.planes.mu),
         monitor_(monitor),
         slots_(static_cast<std::size_t>(options.planes.planes != 0 ? options.planes.planes
                                         : method == Solver::active ? kPlanesActive
@@ -48,6 +50,9 @@ class CuttingPlane {
             problem,
             {.slots = slots_, .wandering = method == Solver::active, .kernels = options.kernels},
             pool)),
+        mu_(options.planes.mu > 0                                  ? options.planes.mu
+            : method == Solver::focus && risk_->by_rows() ? kMuByRows
+                                                          : kMu),
         b_(slots_),
         beta_(slots_),
         target_(monitor.limits().gap) {}
@@ -262,19 +267,21 @@ class CuttingPlane {
   }
   void free(std::size_t slot) { b_[slot] = beta_[slot] = 0; }
 
-  // ---- Focus: see solver.h.
+  // ---- Focus: see solver.h. Rows whose margins are within a few times what margins moved lately
+  // are active, but never more than a part of all.
   bool narrow() {
-    if (++since_mark_ <= look_) return false;
+    if (!risk_->narrows_well() || ++since_mark_ <= look_) return false;
     // Where nothing has moved yet, at a start, a share of the rows must do.
-    const double moved = solution_.iterations == 0 ? risk_->width_of(kFirstShare) / width_
-                                                   : risk_->moved() / stepped_back_;
+    const double most = risk_->width_of(kMostActive);
+    const double width = solution_.iterations == 0
+                             ? risk_->width_of(kFirstShare)
+                             : width_ * risk_->moved() / stepped_back_;
     risk_->mark();
     since_mark_ = 0;
-    look_ = kLook;
+    look_ = 0;
     stepped_back_ = 1;
-    const auto most =
-        static_cast<std::uint64_t>(kMostActive * static_cast<double>(problem_.data->rows()));
-    return risk_->narrow(width_ * moved, most) > 0;
+    risk_->narrow(std::min(width, most));
+    return true;
   }
 
   // Steps on few rows until their gap is as small as all rows' may be expected to be.
@@ -291,7 +298,6 @@ class CuttingPlane {
     }
     narrowed_ = false;
     round_primal_ = primal_;
-    look_ = 0;
   }
 
   void return_to_all() {
@@ -300,13 +306,16 @@ class CuttingPlane {
     segment_ = risk_->segment();
   }
 
-  // A round that must be taken back by much had too few rows, one that need not had enough.
+  // A round that must be taken back by much had too few rows, one that need not had enough. After a
+  // bad one all rows are stepped on for a while, the longer the more often this happens.
   void judge(double go) {
     stepped_back_ = std::clamp(go, 0.1, 1.0);
-    width_ = std::clamp(go < 0.5   ? 1.5 * width_
-                        : go > 0.8 ? width_ / 1.2
-                                   : width_,
-                        kLeastWidth, kMostWidth);
+    if (go < kBad) {
+      look_ = pause_;
+      pause_ *= 2;
+    }
+    const double factor = go < 0.5 ? 1.5 : go > 0.8 ? 1 / 1.2 : 1.0;
+    width_ = std::clamp(factor * width_, kLeastWidth, kMostWidth);
   }
 
   // ---- The end.
@@ -370,11 +379,11 @@ class CuttingPlane {
 
   const Problem& problem_;
   const Solver method_;
-  const double mu_;
   Monitor& monitor_;
   const std::size_t slots_;
   const std::span<const Start> start_;
   const std::unique_ptr<Risk> risk_;
+  const double mu_;
 
   SimplexQp qp_;
   std::vector<double> b_, beta_;  // by slot; 0 where it is free
@@ -390,7 +399,7 @@ class CuttingPlane {
   bool narrowed_ = false;
   double width_ = kWidth;
   double stepped_back_ = 1;
-  std::uint64_t since_mark_ = 0, look_ = kLook;
+  std::uint64_t since_mark_ = 0, look_ = kLook, pause_ = kLook;
   bool progress_ = false;
   std::uint64_t idle_ = 0;
   Solution solution_;
