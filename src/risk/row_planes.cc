@@ -52,10 +52,11 @@ class RowPlanes final : public PlaneVectors {
     for (std::size_t k = 0; k < flips.size(); ++k) list[k] = flips[k].row;
     bring(rows_.cut(std::move(list)));
     std::vector<double> weights(flips.size());
+    const std::size_t used = used_slots();
     for (std::size_t k = 0; k < flips.size(); ++k) {
       const auto [i, weight] = flips[k];
       weights[k] = weight;
-      rows_.kernels.add_dense(weight, scores_of(i), with_running_.data(), slots_);
+      rows_.kernels.add_dense(weight, scores_of(i), with_running_.data(), used);
       running_anchor_ += weight * at_anchor[i];
       running_trial_ += weight * at_trial[i];
       if (at_mark != nullptr) running_mark_ += weight * at_mark[i];
@@ -134,10 +135,11 @@ class RowPlanes final : public PlaneVectors {
     bring(rows);
     trial_.clear();
     std::copy(beta.begin(), beta.end(), beta_.begin());
+    const std::size_t used = used_slots();
     rows_.for_blocks(rows, [&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t k = begin; k < end; ++k) {
         const std::uint64_t i = rows.row(k);
-        margins[i] = -rows_.kernels.dot_dense(beta_.data(), scores_of(i), slots_);
+        margins[i] = -rows_.kernels.dot_dense(beta_.data(), scores_of(i), used);
       }
     });
     for (std::size_t k = 0; k < slots_; ++k) {
@@ -220,6 +222,13 @@ class RowPlanes final : public PlaneVectors {
   }
   double inner(const std::vector<double>& x, const std::vector<double>& y) const {
     return dot(x, y);
+  }
+
+  // Slots beyond are free.
+  std::size_t used_slots() const {
+    std::size_t used = slots_;
+    while (used > 0 && serial_[used - 1] == 0) --used;
+    return used;
   }
 
   bool at_point() const {

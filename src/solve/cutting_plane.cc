@@ -23,14 +23,16 @@ constexpr std::uint64_t kPlanes = 100, kPlanesActive = 20;
 constexpr double kMu = 0.05;
 constexpr double kMuByRows = 0.2;     // of focus, where rows are few: seen to need fewer planes
 constexpr double kQpShare = 0.05;     // of the gap: how far the small problem may be off
-constexpr double kRoundEnd = 0.3;     // a round of focus ends at this share of the exact gap
+constexpr double kRoundEnd = 0.2;     // a round of focus ends at this share of the exact gap
 constexpr double kTargetShare = 0.7;  // or of the gap asked for
 constexpr double kWidth = 3;  // rows within so many times the last movement are active, at first
 constexpr double kLeastWidth = 2, kMostWidth = 20;
 constexpr double kMostActive = 0.35;  // more rows than this share are not worth narrowing to
 constexpr double kFirstShare = 0.25;   // of the rows, those nearest the margin: first after a start
-constexpr std::uint64_t kLook = 4;    // steps on all rows between two thoughts of narrowing
-constexpr std::uint64_t kRoundSteps = 200;
+constexpr std::uint64_t kLook = 3;    // steps on all rows between two thoughts of narrowing
+constexpr double kSettled = 2;       // first narrowing: so many times the width of the most rows
+constexpr double kRoundSteps = 200;
+constexpr double kRoundPasses = 6;   // a round ends when it cost as much as so many steps on all rows
 constexpr double kBad = 0.3;  // a step on all rows that goes less far towards a round's end
 constexpr std::uint64_t kPatience = 50;  // steps without progress that mean "stalled"
 constexpr double kRounding = 1e-15;      // of the primal: less is no progress
@@ -278,8 +280,10 @@ class CuttingPlane {
                              : width_ * risk_->moved() / stepped_back_;
     risk_->mark();
     since_mark_ = 0;
-    look_ = 0;
     stepped_back_ = 1;
+    settled_ = settled_ || width <= kSettled * most;
+    if (!settled_) return false;
+    look_ = 0;
     risk_->narrow(std::min(width, most));
     return true;
   }
@@ -289,7 +293,10 @@ class CuttingPlane {
     narrowed_ = true;
     round_primal_ = primal_;
     const double end = std::max(kRoundEnd * gap(), kTargetShare * target_ * primal_);
-    for (std::uint64_t count = 0; count < kRoundSteps; ++count) {
+    const auto rows = static_cast<double>(problem_.data->rows());
+    const double share = std::max(1.0, static_cast<double>(risk_->active())) / rows;
+    const auto most = static_cast<std::uint64_t>(std::min(kRoundPasses / share, kRoundSteps));
+    for (std::uint64_t count = 0; count < most; ++count) {
       if (monitor_.poll(passes())) break;
       reduce();
       if (count > 0 && round_primal_ - dual_ <= end) break;
@@ -399,6 +406,7 @@ class CuttingPlane {
   bool narrowed_ = false;
   double width_ = kWidth;
   double stepped_back_ = 1;
+  bool settled_ = false;  // margins have ceased to move by more than what tells rows apart
   std::uint64_t since_mark_ = 0, look_ = kLook, pause_ = kLook;
   bool progress_ = false;
   std::uint64_t idle_ = 0;
