@@ -314,10 +314,11 @@ class CuttingPlane {
   }
 
   // A round that must be taken back by much had too few rows, one that need not had enough. After a
-  // bad one all rows are stepped on for a while, the longer the more often this happens.
+  // bad one all rows are stepped on for a while, the longer the more often this happens; not where
+  // all rows would first have to meet all planes.
   void judge(double go) {
     stepped_back_ = std::clamp(go, 0.1, 1.0);
-    if (go < kBad) {
+    if (go < kBad && !risk_->by_rows()) {
       look_ = pause_;
       pause_ *= 2;
     }
