@@ -92,7 +92,7 @@ class Risk {
   virtual void mark() = 0;
   virtual double moved() const = 0;
   // Rows active if their margin is within `width` of 1, at most `most` rows; 0, and nothing
-  // changes, if there are more. Needs mark() at this anchor.
+  // changes, if there are more or none. Needs mark() at this anchor.
   virtual std::uint64_t narrow(double width, std::uint64_t most) = 0;
   // All rows again: the trial is where the anchor came to since mark(), the anchor what it was
   // there.
