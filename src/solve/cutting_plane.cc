@@ -211,7 +211,7 @@ class CuttingPlane {
     risk_->advance(step.go);
     if (step.go > 0) last_step_ = step.go;
     if (better) {
-      progress_ = progress_ || step.primal < round_primal_ - kRounding * primal_;
+      progress_ = progress_ || (!narrowed_ && step.primal < round_primal_ - kRounding * primal_);
       round_primal_ = step.primal;
       if (!narrowed_) primal_ = step.primal;
     }
