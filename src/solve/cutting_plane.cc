@@ -130,8 +130,10 @@ class CuttingPlane {
 
   double search(double t_max) {
     const auto timer = monitor_.stage(Monitor::Stage::search);
-    return risk_->search(segment_.square / problem_.cost,
-                         (segment_.product - segment_.anchor_square) / problem_.cost, t_max);
+    const double t =
+        risk_->search(segment_.square / problem_.cost,
+                      (segment_.product - segment_.anchor_square) / problem_.cost, t_max);
+    return t < kInfinity ? t : 1;  // rounding left nothing of |w_t - w_b|
   }
 
   Step step() {
