@@ -154,7 +154,7 @@ class CuttingPlane {
   double three_points() {
     const auto timer = monitor_.stage(Monitor::Stage::search);
     double left = 0, at_left = round_primal_;
-    double middle = last_step_ > 0 ? last_step_ : 1, at_middle = objective(middle);
+    double middle = first_try_, at_middle = objective(middle);
     double right = 2 * middle, at_right = objective(right);
     for (int more = 0; more < 2; ++more) {
       if (at_middle > at_left) {  // too far: halve
@@ -168,6 +168,7 @@ class CuttingPlane {
         break;
       }
     }
+    first_try_ = middle;  // also where no step is taken: the next search goes on from here
     const double p = (middle - left) * (at_middle - at_right),
                  q = (middle - right) * (at_middle - at_left);
     double best = middle;
@@ -266,6 +267,7 @@ class CuttingPlane {
     since_mark_ = 0;
     look_ = kLook;
     stepped_back_ = 1;
+    if (!(moved > 0)) return false;  // nothing to go by: the last round came to nothing
     const auto most =
         static_cast<std::uint64_t>(kMostActive * static_cast<double>(problem_.data->rows()));
     return risk_->narrow(width_ * moved, most) > 0;
@@ -379,6 +381,7 @@ class CuttingPlane {
   double round_primal_ = kInfinity;  // of the anchor, by the active rows
   double target_;                    // gap to be reached in running sums
   double last_step_ = 0;
+  double first_try_ = 1;      // of the three-point search
   double steps_[4] = {};      // of `active`, newest first
   double reach_ = kInfinity;  // how far w may go before a row that is not active changes sides
   bool narrowed_ = false;
