@@ -28,6 +28,9 @@ constexpr std::uint64_t kLook = 4;   // steps on all rows between two thoughts o
 constexpr std::uint64_t kRoundSteps = 200;
 constexpr std::uint64_t kPatience = 50;  // steps without progress that mean "stalled"
 constexpr double kRounding = 1e-15;      // of the primal: less is no progress
+// In multiples of w_t - w_b. Where that is next to nothing, more would multiply what rounding left
+// of it, in the point and in its margins differently.
+constexpr double kLongestStep = 1e4;
 
 class CuttingPlane {
  public:
@@ -130,10 +133,9 @@ class CuttingPlane {
 
   double search(double t_max) {
     const auto timer = monitor_.stage(Monitor::Stage::search);
-    const double t =
-        risk_->search(segment_.square / problem_.cost,
-                      (segment_.product - segment_.anchor_square) / problem_.cost, t_max);
-    return t < kInfinity ? t : 1;  // rounding left nothing of |w_t - w_b|
+    return risk_->search(segment_.square / problem_.cost,
+                         (segment_.product - segment_.anchor_square) / problem_.cost,
+                         std::min(t_max, kLongestStep));
   }
 
   Step step() {
@@ -168,7 +170,8 @@ class CuttingPlane {
         break;
       }
     }
-    first_try_ = middle;  // also where no step is taken: the next search goes on from here
+    first_try_ = std::min(
+        middle, kLongestStep);  // also where no step is taken: the next search goes on from here
     const double p = (middle - left) * (at_middle - at_right),
                  q = (middle - right) * (at_middle - at_left);
     double best = middle;
