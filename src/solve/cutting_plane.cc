@@ -28,6 +28,7 @@ constexpr std::uint64_t kLook = 4;   // steps on all rows between two thoughts o
 constexpr std::uint64_t kRoundSteps = 200;
 constexpr std::uint64_t kPatience = 50;  // steps without progress that mean "stalled"
 constexpr double kRounding = 1e-15;      // of the primal: less is no progress
+constexpr double kDoubt = 1e-9;          // primal below bound by more: rounding has run away
 // In multiples of w_t - w_b. Where that is next to nothing, more would multiply what rounding left
 // of it, in the point and in its margins differently.
 constexpr double kLongestStep = 1e4;
@@ -118,8 +119,9 @@ class CuttingPlane {
     double b = 0;
     for (std::size_t k = 0; k < slots_; ++k) b += beta_[k] * b_[k];
     const double dual = b - segment_.trial_square / 2;
+    if (!(dual <= primal_ * (1 + kDoubt))) return;
     progress_ = progress_ || dual > dual_ + kRounding * primal_;
-    if (std::isfinite(dual)) dual_ = std::max(dual_, dual);
+    dual_ = std::max(dual_, dual);
   }
 
   // F(point(t))
@@ -211,7 +213,8 @@ class CuttingPlane {
   // Lays the next plane and goes.
   void cut(Step step) {
     check_finite(step.primal);
-    const bool better = step.primal < round_primal_;
+    const bool better =
+        step.primal < round_primal_ && (narrowed_ || step.primal >= dual_ * (1 - kDoubt));
     if (!better) step.go = 0;
     lay(step.plane);
     risk_->advance(step.go);
