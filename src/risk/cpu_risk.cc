@@ -188,6 +188,7 @@ class CpuRisk final : public Risk {
     for (std::uint64_t i = 0; i < rows_.m.rows; ++i) {
       if (!(std::abs(1 - anchor_[i]) > width)) list.push_back(i);
     }
+    if (list.empty()) return 0;
     active_ = rows_.cut(std::move(list));
     return active_.size();
   }

@@ -98,7 +98,8 @@ class Risk {
   // The distance from 1 within which lie the margins of this share of the rows, at the anchor (all
   // rows must be active).
   virtual double width_of(double share) const = 0;
-  // Active are the rows whose margin is within `width` of 1; how many. Needs mark() at this anchor.
+  // Active are the rows whose margin is within `width` of 1; how many. If there are
+  // none, nothing changes. Needs mark() at this anchor.
   virtual std::uint64_t narrow(double width) = 0;
   // All rows again: the trial is where the anchor came to since mark(), the anchor what it was
   // there.

@@ -168,10 +168,12 @@ class RowPlanes final : public PlaneVectors {
     if (!trial_.empty()) {  // both are vectors
       for (std::size_t j = 0; j < point_.size(); ++j) point_[j] += t * (trial_[j] - point_[j]);
       segment_.anchor_square = dot(point_, point_);
+      segment_.product = dot(point_, trial_);
       return;
     }
     segment_.anchor_square = stay * stay * segment_.anchor_square +
                              2 * t * stay * segment_.product + t * t * segment_.trial_square;
+    segment_.product = stay * segment_.product + t * segment_.trial_square;
     fade_ *= stay;
     for (std::size_t k = 0; k < slots_; ++k) gamma_[k] = stay * gamma_[k] + t * beta_[k];
     for (double& x : theta_) x *= stay;

@@ -36,6 +36,10 @@ constexpr double kRoundPasses = 6;   // a round ends when it cost as much as so 
 constexpr double kBad = 0.3;  // a step on all rows that goes less far towards a round's end
 constexpr std::uint64_t kPatience = 50;  // steps without progress that mean "stalled"
 constexpr double kRounding = 1e-15;      // of the primal: less is no progress
+constexpr double kDoubt = 1e-9;          // primal below bound by more: rounding has run away
+// In multiples of w_t - w_b. Where that is next to nothing, more would multiply what rounding left
+// of it, in the point and in its margins differently.
+constexpr double kLongestStep = 1e4;
 
 class CuttingPlane {
  public:
@@ -128,8 +132,9 @@ class CuttingPlane {
     double b = 0;
     for (std::size_t k = 0; k < slots_; ++k) b += beta_[k] * b_[k];
     const double dual = b - segment_.trial_square / 2;
+    if (!(dual <= primal_ * (1 + kDoubt))) return;
     progress_ = progress_ || dual > dual_ + kRounding * primal_;
-    if (std::isfinite(dual)) dual_ = std::max(dual_, dual);
+    dual_ = std::max(dual_, dual);
   }
 
   // F(point(t))
@@ -144,7 +149,8 @@ class CuttingPlane {
   double search(double t_max) {
     const auto timer = monitor_.stage(Monitor::Stage::search);
     return risk_->search(segment_.square / problem_.cost,
-                         (segment_.product - segment_.anchor_square) / problem_.cost, t_max);
+                         (segment_.product - segment_.anchor_square) / problem_.cost,
+                         std::min(t_max, kLongestStep));
   }
 
   Step step() {
@@ -165,7 +171,7 @@ class CuttingPlane {
   double three_points() {
     const auto timer = monitor_.stage(Monitor::Stage::search);
     double left = 0, at_left = round_primal_;
-    double middle = last_step_ > 0 ? last_step_ : 1, at_middle = objective(middle);
+    double middle = first_try_, at_middle = objective(middle);
     double right = 2 * middle, at_right = objective(right);
     for (int more = 0; more < 2; ++more) {
       if (at_middle > at_left) {  // too far: halve
@@ -179,6 +185,8 @@ class CuttingPlane {
         break;
       }
     }
+    first_try_ = std::min(
+        middle, kLongestStep);  // also where no step is taken: the next search goes on from here
     const double p = (middle - left) * (at_middle - at_right),
                  q = (middle - right) * (at_middle - at_left);
     double best = middle;
@@ -218,13 +226,14 @@ class CuttingPlane {
   // Lays the next plane and goes.
   void cut(Step step) {
     check_finite(step.primal);
-    const bool better = step.primal < round_primal_;
+    const bool better =
+        step.primal < round_primal_ && (narrowed_ || step.primal >= dual_ * (1 - kDoubt));
     if (!better) step.go = 0;
     lay(step.plane);
     risk_->advance(step.go);
     if (step.go > 0) last_step_ = step.go;
     if (better) {
-      progress_ = progress_ || step.primal < round_primal_ - kRounding * primal_;
+      progress_ = progress_ || (!narrowed_ && step.primal < round_primal_ - kRounding * primal_);
       round_primal_ = step.primal;
       if (!narrowed_) primal_ = step.primal;
     }
@@ -284,8 +293,8 @@ class CuttingPlane {
     settled_ = settled_ || width <= kSettled * most;
     if (!settled_) return false;
     look_ = 0;
-    risk_->narrow(std::min(width, most));
-    return true;
+    if (!(width > 0)) return false;  // nothing to go by: the last round came to nothing
+    return risk_->narrow(std::min(width, most)) > 0;
   }
 
   // Steps on few rows until their gap is as small as all rows' may be expected to be.
@@ -402,6 +411,7 @@ class CuttingPlane {
   double round_primal_ = kInfinity;  // of the anchor, by the active rows
   double target_;                    // gap to be reached in running sums
   double last_step_ = 0;
+  double first_try_ = 1;      // of the three-point search
   double steps_[4] = {};      // of `active`, newest first
   double reach_ = kInfinity;  // how far w may go before a row that is not active changes sides
   bool narrowed_ = false;

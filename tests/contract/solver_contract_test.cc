@@ -35,8 +35,20 @@ struct SolverCase {
   double gap(double wanted) const { return std::max(wanted, finest); }
 };
 
+template <Solver method>
+Solution planes(const Problem& problem, const SolverOptions& options, Monitor& monitor,
+                Pool& pool) {
+  return solve_planes(problem, method, options, monitor, pool);
+}
+
 std::vector<SolverCase> solvers() {
-  return {{"dual", solve_dual}, {"pegasos", pegasos, 1e-3}};
+  return {{"dual", solve_dual},
+          {"pegasos", pegasos, 1e-3},
+          {"cpa", planes<Solver::cpa>, 1e-6},
+          {"ocas", planes<Solver::ocas>},
+          {"ocas3", planes<Solver::ocas3>},
+          {"active", planes<Solver::active>, 1e-5},
+          {"focus", planes<Solver::focus>}};
 }
 std::vector<SolverCase> exact_solvers() {
   std::vector<SolverCase> exact = solvers();
@@ -76,10 +88,12 @@ void expect_feasible(const Problem& problem, const std::vector<double>& alpha) {
   }
 }
 
-// A noisy problem of 600 rows with everything a solver meets: zero rows, row weights, a bias.
+// A noisy problem with everything a solver meets: rows of no weight, row weights, a bias. Cutting
+// planes keep planes in another way where rows are few beside the columns.
+constexpr std::uint64_t kRows = 600, kFewRows = 250;
 struct Sample {
-  explicit Sample(Precision precision)
-      : data(testing::random_dataset({.rows = 600,
+  explicit Sample(Precision precision, std::uint64_t rows = kRows)
+      : data(testing::random_dataset({.rows = rows,
                                       .features = 80,
                                       .nonzeros = 9,
                                       .noise = 0.1,
@@ -117,8 +131,11 @@ TEST_P(SolverContract, SolvesTinyProblems) {
 }
 
 TEST_P(SolverContract, ReportsTheGapItReached) {
-  for (const Precision precision : {Precision::f32, Precision::f64}) {
-    const Sample sample(precision);
+  for (const auto& [precision, rows] : {std::pair(Precision::f32, kRows),
+                                        {Precision::f64, kRows},
+                                        {Precision::f32, kFewRows},
+                                        {Precision::f64, kFewRows}}) {
+    const Sample sample(precision, rows);
     const Outcome best = run(solve_dual, sample.problem, {.gap = 1e-11, .seconds = kNever});
     for (const double wanted : {1e-1, 1e-3, 1e-6}) {
       const double gap = GetParam().gap(wanted);
@@ -137,30 +154,34 @@ TEST_P(SolverContract, ReportsTheGapItReached) {
 }
 
 TEST_P(SolverContract, BoundRisesAndPrimalFalls) {
-  const Sample sample(Precision::f32);
-  const Outcome r =
-      run(GetParam().solve, sample.problem, {.gap = GetParam().gap(1e-8), .seconds = kNever});
-  ASSERT_GT(r.trace.size(), 2U);
-  for (std::size_t k = 1; k < r.trace.size(); ++k) {
-    EXPECT_GE(r.trace[k].dual, r.trace[k - 1].dual);
-    EXPECT_LE(r.trace[k].primal, r.trace[k - 1].primal);
-    EXPECT_GE(r.trace[k].data_passes, r.trace[k - 1].data_passes);
+  for (const std::uint64_t rows : {kRows, kFewRows}) {
+    const Sample sample(Precision::f32, rows);
+    const Outcome r =
+        run(GetParam().solve, sample.problem, {.gap = GetParam().gap(1e-8), .seconds = kNever});
+    ASSERT_GT(r.trace.size(), 2U);
+    for (std::size_t k = 1; k < r.trace.size(); ++k) {
+      EXPECT_GE(r.trace[k].dual, r.trace[k - 1].dual);
+      EXPECT_LE(r.trace[k].primal, r.trace[k - 1].primal);
+      EXPECT_GE(r.trace[k].data_passes, r.trace[k - 1].data_passes);
+    }
   }
 }
 
 TEST_P(SolverContract, SameBitsForAnyThreadsAndInstructionSet) {
-  const Sample sample(Precision::f32);
-  const Limits limits = {.gap = GetParam().gap(1e-6), .seconds = kNever};
-  const Outcome one = run(GetParam().solve, sample.problem, limits, 1);
-  for (const int threads : {2, 3, 8}) {
-    const Outcome many = run(GetParam().solve, sample.problem, limits, threads);
-    EXPECT_EQ(one.solution.w, many.solution.w) << threads;
-    EXPECT_EQ(one.solution.alpha, many.solution.alpha) << threads;
-  }
-  for (const Kernels* kernels : available_kernels()) {
-    const Outcome other = run(GetParam().solve, sample.problem, limits, 1, {.kernels = kernels});
-    EXPECT_EQ(one.solution.w, other.solution.w) << kernels->name;
-    EXPECT_EQ(one.solution.alpha, other.solution.alpha) << kernels->name;
+  for (const std::uint64_t rows : {kRows, kFewRows}) {
+    const Sample sample(Precision::f32, rows);
+    const Limits limits = {.gap = GetParam().gap(1e-6), .seconds = kNever};
+    const Outcome one = run(GetParam().solve, sample.problem, limits, 1);
+    for (const int threads : {2, 3, 8}) {
+      const Outcome many = run(GetParam().solve, sample.problem, limits, threads);
+      EXPECT_EQ(one.solution.w, many.solution.w) << threads;
+      EXPECT_EQ(one.solution.alpha, many.solution.alpha) << threads;
+    }
+    for (const Kernels* kernels : available_kernels()) {
+      const Outcome other = run(GetParam().solve, sample.problem, limits, 1, {.kernels = kernels});
+      EXPECT_EQ(one.solution.w, other.solution.w) << kernels->name;
+      EXPECT_EQ(one.solution.alpha, other.solution.alpha) << kernels->name;
+    }
   }
 }
 
@@ -187,18 +208,20 @@ TEST_P(SolverContract, RowsOfNoWeightDoNotCount) {
 }
 
 TEST_P(SolverContract, HonoursLimits) {
-  const Sample sample(Precision::f32);
-  const Outcome at_once = run(GetParam().solve, sample.problem, {.gap = 1e-9, .seconds = 0});
-  EXPECT_EQ(at_once.reason, StopReason::limit);
-  expect_feasible(sample.problem, at_once.solution.alpha);
-  EXPECT_EQ(at_once.solution.w.size(), sample.problem.dimension());
+  for (const std::uint64_t rows : {kRows, kFewRows}) {
+    const Sample sample(Precision::f32, rows);
+    const Outcome at_once = run(GetParam().solve, sample.problem, {.gap = 1e-9, .seconds = 0});
+    EXPECT_EQ(at_once.reason, StopReason::limit);
+    expect_feasible(sample.problem, at_once.solution.alpha);
+    EXPECT_EQ(at_once.solution.w.size(), sample.problem.dimension());
 
-  const Outcome passes =
-      run(GetParam().solve, sample.problem, {.gap = 1e-12, .seconds = kNever, .passes = 5});
-  EXPECT_EQ(passes.reason, StopReason::limit);
-  EXPECT_LE(passes.solution.rows_touched, 7 * sample.data.rows());
-  expect_feasible(sample.problem, passes.solution.alpha);
-  EXPECT_LT(passes.certificate.relative_gap, 1.0);
+    const Outcome passes =
+        run(GetParam().solve, sample.problem, {.gap = 1e-12, .seconds = kNever, .passes = 5});
+    EXPECT_EQ(passes.reason, StopReason::limit);
+    EXPECT_LE(passes.solution.rows_touched, 7 * sample.data.rows());
+    expect_feasible(sample.problem, passes.solution.alpha);
+    EXPECT_LT(passes.certificate.relative_gap, 1.0);
+  }
 }
 
 TEST_P(SolverContract, HonoursInterrupts) {
@@ -226,32 +249,38 @@ TEST_P(ExactSolverContract, SortedRowsDoNoHarm) {
 
 // Ends rather than runs for ever when rounding does not allow the gap asked for.
 TEST_P(ExactSolverContract, EndsAtTheLimitOfRounding) {
-  const Sample sample(Precision::f32);
-  const Outcome r = run(GetParam().solve, sample.problem, {.gap = 1e-18, .seconds = 20});
-  EXPECT_TRUE(r.solution.stalled || r.certificate.relative_gap <= 1e-15);
-  EXPECT_LE(r.certificate.relative_gap, 1e-10);
+  for (const std::uint64_t rows : {kRows, kFewRows}) {
+    const Sample sample(Precision::f32, rows);
+    const Outcome r = run(GetParam().solve, sample.problem, {.gap = 1e-18, .seconds = 20});
+    EXPECT_TRUE(r.solution.stalled || r.certificate.relative_gap <= 1e-15);
+    EXPECT_LE(r.certificate.relative_gap, 1e-10);
+  }
 }
 
 // Degenerate input: extreme costs and scales still end with a true certificate.
 TEST_P(ExactSolverContract, ExtremeCosts) {
-  Sample sample(Precision::f64);
-  for (const double cost : {1e-9, 1e-3, 1e3}) {
-    sample.problem.cost = cost;
-    const Outcome r = run(GetParam().solve, sample.problem, {.gap = 1e-3, .seconds = 20});
-    EXPECT_LE(r.certificate.relative_gap, 1e-3 * (1 + 1e-9)) << cost;
-    expect_feasible(sample.problem, r.solution.alpha);
+  for (const std::uint64_t rows : {kRows, kFewRows}) {
+    Sample sample(Precision::f64, rows);
+    for (const double cost : {1e-9, 1e-3, 1e3}) {
+      sample.problem.cost = cost;
+      const Outcome r = run(GetParam().solve, sample.problem, {.gap = 1e-3, .seconds = 20});
+      EXPECT_LE(r.certificate.relative_gap, 1e-3 * (1 + 1e-9)) << cost;
+      expect_feasible(sample.problem, r.solution.alpha);
+    }
   }
 }
 
 TEST(SolverAgreement, AllSolversFindTheSameOptimum) {
-  const Sample sample(Precision::f32);
-  std::vector<double> optima;
-  for (const SolverCase& s : solvers()) {
-    const double gap = s.gap(1e-7);
-    const double p =
-        run(s.solve, sample.problem, {.gap = gap, .seconds = kNever}).certificate.primal;
-    optima.push_back(p);
-    EXPECT_NEAR(p, optima[0], 2 * gap * optima[0]) << s.name;
+  for (const std::uint64_t rows : {kRows, kFewRows}) {
+    const Sample sample(Precision::f32, rows);
+    std::vector<double> optima;
+    for (const SolverCase& s : solvers()) {
+      const double gap = s.gap(1e-7);
+      const double p =
+          run(s.solve, sample.problem, {.gap = gap, .seconds = kNever}).certificate.primal;
+      optima.push_back(p);
+      EXPECT_NEAR(p, optima[0], 2 * gap * optima[0]) << s.name;
+    }
   }
 }
 
