@@ -374,9 +374,9 @@ constexpr auto kRows = std::to_array<Row>({
        o.planes.planes = whole<std::uint64_t>(i, t);
        if (o.planes.planes < 2 || o.planes.planes > kMaxPlanes) bad_value(i, t);
      }},
-    {{"mu", "", "X", "a number in (0, 1]", "0.05",
+    {{"mu", "", "X", "a number in (0, 1]", "",
       "where the next plane is laid: this share of the way from the best point to the minimum over "
-      "the planes",
+      "the planes; default 0.05, with focus 0.2 where there are at most four rows a column",
       kCuttingPlanes},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.planes.mu = number(i, t);
@@ -480,7 +480,7 @@ Result<void> validate(const TrainOptions& o) {
     if (!cutting_planes(solver) && o.planes != PlaneOptions{}) only(kCuttingPlanes);
     check(o.planes.planes == 0 || (o.planes.planes >= 2 && o.planes.planes <= kMaxPlanes),
           "planes: expected 2 to 10000");
-    check(o.planes.mu > 0 && o.planes.mu <= 1, "mu: expected a number in (0, 1]");
+    check(o.planes.mu >= 0 && o.planes.mu <= 1, "mu: expected a number in (0, 1]");
     check(p.epochs == 0 || p.steps == 0, "give --epochs or --steps, not both");
     check(p.runs > 0 && p.runs <= (p.iterate == Iterate::best_of ? kMaxRuns : 1),
           "runs: expected 1 to 1000, and 1 unless the iterate is best_of");

@@ -113,7 +113,6 @@ class ColumnPlanes final : public PlaneVectors {
     std::vector<double> a(rows_.passes.dimension());
     rows_.combine(
         weights.size(), [](std::uint64_t i) { return i; }, weights, a.data());
-    rows_.touched += weights.size();
     return a;
   }
 

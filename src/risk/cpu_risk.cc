@@ -31,8 +31,8 @@ class CpuRisk final : public Risk {
         statuses_(m.rows, options.slots),
         anchor_(m.rows),
         trial_(m.rows) {
-    const bool by_rows = !options.wandering && m.rows <= kRowsPerColumn * rows_.passes.dimension();
-    vectors_ = by_rows ? make_row_planes(rows_, options.slots, statuses_, now_)
+    by_rows_ = !options.wandering && m.rows <= kRowsPerColumn * rows_.passes.dimension();
+    vectors_ = by_rows_ ? make_row_planes(rows_, options.slots, statuses_, now_)
                        : make_column_planes(rows_, options.slots);
   }
 
@@ -95,7 +95,6 @@ class CpuRisk final : public Risk {
     });
     std::vector<Flip> flips;
     for (const std::vector<Flip>& part : parts) flips.insert(flips.end(), part.begin(), part.end());
-    rows_.touched += flips.size();
     vectors_->flip(flips, anchor_.data(), trial_.data(), mark_.empty() ? nullptr : mark_.data());
     for (const Flip& flip : flips) {
       now_.flip(flip.row);
@@ -153,11 +152,12 @@ class CpuRisk final : public Risk {
     std::vector<double> v(rows_.passes.dimension());
     rows_.combine(
         weights.size(), [](std::uint64_t i) { return i; }, weights, v.data());
-    rows_.touched += weights.size();
     values.square = rows_.kernels.dot_dense(v.data(), v.data(), v.size());
     return values;
   }
 
+  bool by_rows() const override { return by_rows_; }
+  bool narrows_well() const override { return vectors_->narrows_well(); }
   std::uint64_t keep_near(double moved, double radius) override;
 
   void mark() override {
@@ -174,12 +174,20 @@ class CpuRisk final : public Risk {
     return std::sqrt(sum / static_cast<double>(std::max<std::uint64_t>(1, rows_.m.rows)));
   }
 
-  std::uint64_t narrow(double width, std::uint64_t most) override {
+  double width_of(double share) const override {
+    std::vector<double> away(anchor_.size());
+    for (std::uint64_t i = 0; i < away.size(); ++i) away[i] = std::abs(1 - anchor_[i]);
+    const auto at = away.begin() + static_cast<std::ptrdiff_t>(
+                                       share * static_cast<double>(std::max<std::size_t>(1, away.size()) - 1));
+    std::ranges::nth_element(away, at);
+    return *at;
+  }
+
+  std::uint64_t narrow(double width) override {
     std::vector<std::uint64_t> list;
     for (std::uint64_t i = 0; i < rows_.m.rows; ++i) {
       if (!(std::abs(1 - anchor_[i]) > width)) list.push_back(i);
     }
-    if (list.size() > most) return 0;
     active_ = rows_.cut(std::move(list));
     return active_.size();
   }
@@ -239,6 +247,7 @@ class CpuRisk final : public Risk {
   RowBits now_;  // statuses of the newest plane
   double b_ = 0;
   PlaneStatuses statuses_;
+  bool by_rows_ = false;
   std::unique_ptr<PlaneVectors> vectors_;
   std::vector<double> anchor_, trial_, mark_;  // margins, by row; of active rows, but for mark_
   // keep_near: distance to the margin plus how far the anchor had gone when it was measured.

@@ -69,7 +69,10 @@ struct RiskRows {
   // w += sum_k weights[k] y x over rows row(k)
   template <class RowOf>
   void combine(std::uint64_t count, const RowOf& row, std::vector<double>& weights, double* w) {
-    for (std::uint64_t k = 0; k < count; ++k) weights[k] *= sign(row(k));
+    for (std::uint64_t k = 0; k < count; ++k) {
+      if (weights[k] != 0) ++touched;
+      weights[k] *= sign(row(k));
+    }
     passes.combine(count, row, weights.data(), w);
   }
   ActiveRows cut(std::vector<std::uint64_t> list) const;
@@ -131,6 +134,9 @@ class PlaneVectors {
   virtual void mark() = 0;
   // trial <- anchor, anchor <- mark; margins of the trial on all rows.
   virtual void widen(const ActiveRows& all, double* margins) = 0;
+
+  // Whether rows may become active at little cost.
+  virtual bool narrows_well() const { return true; }
 
   std::span<const double> gram() const { return gram_; }
 

@@ -83,7 +83,11 @@ class Risk {
   // Values of the anchor and of sum_k beta[k] a_k from the rows alone, all of them.
   virtual ExactValues exact(std::span<const double> beta) = 0;
 
-  // ---- Which rows are active. `moved` is how far the anchor went since the last call: rows that
+  // ---- Which rows are active. Whether planes are kept by rows rather than by columns, and if so
+  // whether rows that become active meet them at little cost.
+  virtual bool by_rows() const = 0;
+  virtual bool narrows_well() const = 0;
+  // `moved` is how far the anchor went since the last call: rows that
   // were not active are that much nearer to their margin, at worst. Active are then those that
   // points within `radius` of the anchor may carry across it, by |<v,x>| <= |v||x|.
   virtual std::uint64_t keep_near(double moved, double radius) = 0;
@@ -91,9 +95,11 @@ class Risk {
   // by which margins of the anchor differ from there.
   virtual void mark() = 0;
   virtual double moved() const = 0;
-  // Rows active if their margin is within `width` of 1, at most `most` rows; 0, and nothing
-  // changes, if there are more. Needs mark() at this anchor.
-  virtual std::uint64_t narrow(double width, std::uint64_t most) = 0;
+  // The distance from 1 within which lie the margins of this share of the rows, at the anchor (all
+  // rows must be active).
+  virtual double width_of(double share) const = 0;
+  // Active are the rows whose margin is within `width` of 1; how many. Needs mark() at this anchor.
+  virtual std::uint64_t narrow(double width) = 0;
   // All rows again: the trial is where the anchor came to since mark(), the anchor what it was
   // there.
   virtual void widen() = 0;

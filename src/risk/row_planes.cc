@@ -29,7 +29,11 @@ class RowPlanes final : public PlaneVectors {
         with_mark_(slots),
         with_trial_(slots),
         beta_(slots),
-        gamma_(slots) {}
+        gamma_(slots) {
+    if (slots * rows.passes.dimension() <= kVectors) vectors_.resize(slots);
+  }
+
+  bool narrows_well() const override { return !vectors_.empty(); }
 
   void begin(std::span<const double> w, std::vector<double> weights) override {
     point_.assign(w.begin(), w.end());
@@ -61,6 +65,7 @@ class RowPlanes final : public PlaneVectors {
   }
 
   void take(std::size_t slot) override {
+    if (!vectors_.empty()) vectors_[slot] = running_;
     newest_ = slot;
     serial_[slot] = ++clock_;
     with_running_[slot] = dot(running_, running_);
@@ -83,6 +88,7 @@ class RowPlanes final : public PlaneVectors {
       gram(slot, k) = gram(k, slot) = product;
     }
     const std::vector<double> a = sum(std::move(weights));
+    if (!vectors_.empty()) vectors_[slot] = a;
     gram(slot, slot) = dot(a, a);
     with_running_[slot] = dot(running_, a);
     with_anchor_[slot] = with_mark_[slot] = with_trial_[slot] = dot(point_, a);
@@ -100,6 +106,11 @@ class RowPlanes final : public PlaneVectors {
       (*products)[from] = 0;
     }
     if (newest_ == into || newest_ == from) newest_ = kNone;
+    if (!vectors_.empty()) {
+      for (std::size_t j = 0; j < running_.size(); ++j) {
+        vectors_[into][j] = u * vectors_[into][j] + v * vectors_[from][j];
+      }
+    }
     serial_[into] = std::max(serial_[into], serial_[from]);
     serial_[from] = 0;
     for (std::uint64_t i = 0; i < rows_.m.rows; ++i) {
@@ -198,6 +209,9 @@ class RowPlanes final : public PlaneVectors {
   }
 
  private:
+  // Planes whose vectors take no more than this many numbers are kept as such too: rows that become
+  // active meet them sooner.
+  static constexpr std::size_t kVectors = std::size_t{1} << 23;
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
   double* scores_of(std::uint64_t i) { return scores_.data() + i * slots_; }
@@ -233,7 +247,6 @@ class RowPlanes final : public PlaneVectors {
   void add(std::vector<double> weights, std::vector<double>& w) {
     rows_.combine(
         weights.size(), [](std::uint64_t i) { return i; }, weights, w.data());
-    rows_.touched += weights.size();
   }
   std::vector<double> sum(std::vector<double> weights) {
     std::vector<double> a(rows_.passes.dimension());
@@ -259,6 +272,8 @@ class RowPlanes final : public PlaneVectors {
     for (const std::size_t slot : missing) {
       if (slot == newest_) {
         score(rows, slot, running_);
+      } else if (!vectors_.empty()) {
+        score(rows, slot, vectors_[slot]);
       } else if (statuses_.merged(slot)) {
         std::vector<double> coefficients(slots_), weights(rows_.m.rows);
         coefficients[slot] = 1;
@@ -289,7 +304,6 @@ class RowPlanes final : public PlaneVectors {
     }
     rows_.combine(
         list.size(), [&](std::uint64_t k) { return list[k]; }, weights, a.data());
-    rows_.touched += list.size();
     at = to;
   }
 
@@ -316,6 +330,7 @@ class RowPlanes final : public PlaneVectors {
   std::uint32_t clock_ = 0;
   std::size_t newest_ = kNone;                   // the slot whose plane is the running vector
   std::vector<double> running_, point_, trial_;  // trial_ is empty where beta_ says what it is
+  std::vector<std::vector<double>> vectors_;     // of the planes, if they are kept
   std::vector<double> with_running_, with_anchor_, with_mark_, with_trial_;  // <., a_k>
   double running_anchor_ = 0, running_mark_ = 0, running_trial_ = 0;
   std::vector<double> beta_, gamma_, theta_;

@@ -9,6 +9,8 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/random.h"
+#include "data/columns.h"
 #include "risk/risk.h"
 #include "solve/simplex_qp.h"
 #include "solve/solver.h"
@@ -18,14 +20,18 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kPlanes = 100, kPlanesActive = 20;
+constexpr double kMu = 0.05;
+constexpr double kMuByRows = 0.2;     // of focus, where rows are few: seen to need fewer planes
 constexpr double kQpShare = 0.05;     // of the gap: how far the small problem may be off
-constexpr double kRoundEnd = 0.4;     // a round of focus ends at this share of the exact gap
+constexpr double kRoundEnd = 0.3;     // a round of focus ends at this share of the exact gap
 constexpr double kTargetShare = 0.7;  // or of the gap asked for
 constexpr double kWidth = 3;  // rows within so many times the last movement are active, at first
 constexpr double kLeastWidth = 2, kMostWidth = 20;
-constexpr double kMostActive = 0.6;  // more rows than this share are not worth narrowing to
-constexpr std::uint64_t kLook = 4;   // steps on all rows between two thoughts of narrowing
+constexpr double kMostActive = 0.35;  // more rows than this share are not worth narrowing to
+constexpr double kFirstShare = 0.25;   // of the rows, those nearest the margin: first after a start
+constexpr std::uint64_t kLook = 4;    // steps on all rows between two thoughts of narrowing
 constexpr std::uint64_t kRoundSteps = 200;
+constexpr double kBad = 0.3;  // a step on all rows that goes less far towards a round's end
 constexpr std::uint64_t kPatience = 50;  // steps without progress that mean "stalled"
 constexpr double kRounding = 1e-15;      // of the primal: less is no progress
 
@@ -35,7 +41,6 @@ class CuttingPlane {
                Monitor& monitor, Pool& pool)
       : problem_(problem),
         method_(method),
-        mu_(options.planes.mu),
         monitor_(monitor),
         slots_(static_cast<std::size_t>(options.planes.planes != 0 ? options.planes.planes
                                         : method == Solver::active ? kPlanesActive
@@ -45,6 +50,9 @@ class CuttingPlane {
             problem,
             {.slots = slots_, .wandering = method == Solver::active, .kernels = options.kernels},
             pool)),
+        mu_(options.planes.mu > 0                                  ? options.planes.mu
+            : method == Solver::focus && risk_->by_rows() ? kMuByRows
+                                                          : kMu),
         b_(slots_),
         beta_(slots_),
         target_(monitor.limits().gap) {}
@@ -97,7 +105,10 @@ class CuttingPlane {
       age_.insert(age_.begin(), slot);  // the plane at the start stays the newest
       beta_[slot] = problem_.cost;
     }
-    if (method_ == Solver::focus) risk_->mark();
+    if (method_ == Solver::focus) {
+      risk_->mark();
+      if (given) look_ = 0;
+    }
   }
 
   // ---- The reduced problem: max sum beta b - 1/2 |sum beta a|^2. Its minimum is the next trial.
@@ -256,17 +267,21 @@ class CuttingPlane {
   }
   void free(std::size_t slot) { b_[slot] = beta_[slot] = 0; }
 
-  // ---- Focus: see solver.h.
+  // ---- Focus: see solver.h. Rows whose margins are within a few times what margins moved lately
+  // are active, but never more than a part of all.
   bool narrow() {
-    if (++since_mark_ <= look_) return false;
-    const double moved = risk_->moved() / stepped_back_;
+    if (!risk_->narrows_well() || ++since_mark_ <= look_) return false;
+    // Where nothing has moved yet, at a start, a share of the rows must do.
+    const double most = risk_->width_of(kMostActive);
+    const double width = solution_.iterations == 0
+                             ? risk_->width_of(kFirstShare)
+                             : width_ * risk_->moved() / stepped_back_;
     risk_->mark();
     since_mark_ = 0;
-    look_ = kLook;
+    look_ = 0;
     stepped_back_ = 1;
-    const auto most =
-        static_cast<std::uint64_t>(kMostActive * static_cast<double>(problem_.data->rows()));
-    return risk_->narrow(width_ * moved, most) > 0;
+    risk_->narrow(std::min(width, most));
+    return true;
   }
 
   // Steps on few rows until their gap is as small as all rows' may be expected to be.
@@ -283,7 +298,6 @@ class CuttingPlane {
     }
     narrowed_ = false;
     round_primal_ = primal_;
-    look_ = 0;
   }
 
   void return_to_all() {
@@ -292,13 +306,16 @@ class CuttingPlane {
     segment_ = risk_->segment();
   }
 
-  // A round that must be taken back by much had too few rows, one that need not had enough.
+  // A round that must be taken back by much had too few rows, one that need not had enough. After a
+  // bad one all rows are stepped on for a while, the longer the more often this happens.
   void judge(double go) {
     stepped_back_ = std::clamp(go, 0.1, 1.0);
-    width_ = std::clamp(go < 0.5   ? 1.5 * width_
-                        : go > 0.8 ? width_ / 1.2
-                                   : width_,
-                        kLeastWidth, kMostWidth);
+    if (go < kBad) {
+      look_ = pause_;
+      pause_ *= 2;
+    }
+    const double factor = go < 0.5 ? 1.5 : go > 0.8 ? 1 / 1.2 : 1.0;
+    width_ = std::clamp(factor * width_, kLeastWidth, kMostWidth);
   }
 
   // ---- The end.
@@ -362,11 +379,11 @@ class CuttingPlane {
 
   const Problem& problem_;
   const Solver method_;
-  const double mu_;
   Monitor& monitor_;
   const std::size_t slots_;
   const std::span<const Start> start_;
   const std::unique_ptr<Risk> risk_;
+  const double mu_;
 
   SimplexQp qp_;
   std::vector<double> b_, beta_;  // by slot; 0 where it is free
@@ -382,17 +399,67 @@ class CuttingPlane {
   bool narrowed_ = false;
   double width_ = kWidth;
   double stepped_back_ = 1;
-  std::uint64_t since_mark_ = 0, look_ = kLook;
+  std::uint64_t since_mark_ = 0, look_ = kLook, pause_ = kLook;
   bool progress_ = false;
   std::uint64_t idle_ = 0;
   Solution solution_;
 };
 
+// Where rows are many more than columns, the optimum over one row in kEvery is a good place to begin.
+constexpr std::uint64_t kEvery = 8;
+constexpr std::uint64_t kLeastSample = 4000;  // rows, and so many times the columns:
+constexpr std::uint64_t kLeastPerColumn = 20;
+constexpr double kSampleGap = 0.01;
+
+bool worth_sampling(const Problem& problem) {
+  const std::uint64_t rows = problem.data->rows() / kEvery;
+  return rows >= kLeastSample && rows / kLeastPerColumn >= problem.dimension();
+}
+
+Solution solve_sample(const Problem& problem, const SolverOptions& options, const Monitor& monitor,
+                      Pool& pool) {
+  std::vector<std::uint64_t> rows;
+  std::vector<std::int8_t> y;
+  std::vector<double> costs;
+  double all = 0, part = 0;
+  Random random(options.seed, problem.data->rows());
+  for (std::uint64_t from = 0; from + kEvery <= problem.data->rows(); from += kEvery) {
+    const std::uint64_t i = from + random.below(kEvery);
+    rows.push_back(i);
+    y.push_back(problem.y[i]);
+    if (!problem.costs.empty()) costs.push_back(problem.costs[i]);
+  }
+  if (problem.costs.empty()) {
+    all = static_cast<double>(problem.data->rows());
+    part = static_cast<double>(rows.size());
+  } else {
+    for (const double c : problem.costs) all += c;
+    for (const double c : costs) part += c;
+  }
+  const Dataset data = keep_rows(*problem.data, rows);
+  const Problem sample = {.data = &data,
+                          .y = y,
+                          .costs = costs,
+                          .cost = part > 0 ? problem.cost * (all / part) : problem.cost,
+                          .bias = problem.bias};
+  Monitor inner = monitor.for_part(kSampleGap);
+  return solve_planes(sample, Solver::focus, options, inner, pool);
+}
+
 }  // namespace
 
 Solution solve_planes(const Problem& problem, Solver method, const SolverOptions& options,
                       Monitor& monitor, Pool& pool) {
-  return CuttingPlane(problem, method, options, monitor, pool).run();
+  if (method != Solver::focus || !options.start.empty() || !worth_sampling(problem)) {
+    return CuttingPlane(problem, method, options, monitor, pool).run();
+  }
+  Solution sample = solve_sample(problem, options, monitor, pool);
+  const Start start = {.w = std::move(sample.w), .alpha = {}};
+  SolverOptions from = options;
+  from.start = std::span(&start, 1);
+  Solution solution = CuttingPlane(problem, method, from, monitor, pool).run();
+  solution.rows_touched += sample.rows_touched;
+  return solution;
 }
 
 }  // namespace hinge

@@ -40,6 +40,15 @@ class Monitor {
   [[nodiscard]] Timer stage(Stage stage) { return Timer(spent_[static_cast<std::size_t>(stage)]); }
   double spent(Stage stage) const { return spent_[static_cast<std::size_t>(stage)]; }
 
+  // For a smaller problem solved on the way: the same limits but for the gap, and nobody watching.
+  Monitor for_part(double gap) const {
+    static const std::function<void(const Progress&)> nobody;
+    Limits limits = limits_;
+    limits.gap = gap;
+    limits.passes = 0;
+    return Monitor(limits, clock_, problem_, nobody);
+  }
+
   // A record with exact values. True: stop, see reason().
   bool report(Progress progress) {
     progress.problem = problem_;
