@@ -4,7 +4,9 @@
     python3 bench/planes.py table     Table 3: seconds, iterations and test error at each gap, C = 1
     python3 bench/planes.py costs     Figure 2: rows looked at by active and focus relative to ocas, by C
     python3 bench/planes.py threads   two threads over one, on the largest set
-    python3 bench/planes.py all       the three of them
+    python3 bench/planes.py dual      seconds and passes beside dual descent
+    python3 bench/planes.py options   iterations by --planes, --mu and --start
+    python3 bench/planes.py all       all of them
 
 HINGE names the program (default build/hinge). Sets (--sets) are NAME-train.svm and NAME-test.svm, plain or .xz, in
 --data, or like-ccat, like-cov1, like-real-sim, like-news20: what `hinge generate` makes at the published size, split
@@ -33,6 +35,11 @@ costs: the paper stops at gap/C <= 1e-5, where its C multiplies the mean of the 
   line search, those with a bend in its range. None of them depends on the machine.
 
 threads: ocas and focus with one and two threads, in turn, at the gap --threads-gap.
+
+dual: --solver dual and --solvers to the gap 0.001, all cores, in turn; seconds of solving and passes over the data.
+
+options: on ccat, or the first of --sets if that is not among them, to the gap 0.001 unless said otherwise; the same
+  on every machine.
 """
 import argparse
 import itertools
@@ -54,6 +61,7 @@ LIKE = ("like-ccat", "like-cov1", "like-real-sim", "like-news20")
 OURS = ("ocas", "active", "focus")
 PEER = "svmocas"
 COSTS = ("0.01", "0.1", "1", "10")
+OPTION_VALUES = {"--planes": (2, 5, 10, 20, 50, 100, 200), "--mu": (0.01, 0.05, 0.1, 0.2, 0.3, 1)}
 PAPER_GAP = 1e-5  # of costs, divided by C and rows
 
 
@@ -136,10 +144,10 @@ class Run:
     error: float = None  # on the test rows
 
 
-def hinge_train(data, model, solver, gap, limit, threads=1, cost="1", planes=None):
+def hinge_train(data, model, solver, gap, limit, threads=1, cost="1", planes=None, more=()):
     command = [HINGE, "train", data.train, model, "--solver", solver, "--gap", f"{gap:.6g}", "--cost", cost, "-n",
                str(threads), "--time-limit", str(limit), "--json", "-q"]
-    return json.loads(timed(command + (["--planes", str(planes)] if planes else []))[1])
+    return json.loads(timed([*command, *(["--planes", str(planes)] if planes else []), *more])[1])
 
 
 def hinge_run(data, folder, solver, gap, arguments):
@@ -324,6 +332,58 @@ def threads(arguments):
                   f"{one.seconds / two.seconds:.2f}{note} |", flush=True)
 
 
+# dual
+
+
+def dual(arguments):
+    names = ["dual", *arguments.solvers]
+    print("Gap 0.001, C = 1, all cores\n")
+    print("| | " + " | ".join(names) + " |\n|---|" + "---|" * len(names), flush=True)
+    for data in sets(arguments.sets, arguments):
+        best = {}
+        with tempfile.TemporaryDirectory() as folder:
+            for turn in range(arguments.repeat):
+                for name in names:
+                    if turn and best[name]["seconds"]["solve"] > arguments.once_above:
+                        continue
+                    result = hinge_train(data, f"{folder}/model", name, 1e-3, arguments.time_limit, 0)
+                    best[name] = min(best.get(name, result), result, key=lambda r: r["seconds"]["solve"])
+        runs = [best[name] for name in names]
+        over = ["" if run["status"] == "converged" else "> " for run in runs]
+        print(f"| {data.title()}: seconds | "
+              + " | ".join(mark + seconds(run["seconds"]["solve"]) for mark, run in zip(over, runs)) + " |")
+        print("| passes | " + " | ".join(f"{mark}{run['data_passes']:.0f}" for mark, run in zip(over, runs)) + " |",
+              flush=True)
+
+
+# options
+
+
+def options(arguments):
+    for data in sets(["ccat" if "ccat" in arguments.sets else arguments.sets[0]], arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            def iterations(solver, *more, gap=1e-3, cost="1", model="model"):
+                result = hinge_train(data, f"{folder}/{model}", solver, gap, arguments.time_limit, 0, cost, None, more)
+                return ("" if result["status"] == "converged" else "> ") + f"{result['iterations']:,}"
+
+            print(f"Iterations on {data.title()}, C = 1\n")
+            for option, values in OPTION_VALUES.items():
+                print(f"| {option} | " + " | ".join(map(str, values)) + " |\n|---|" + "---|" * len(values))
+                for solver in arguments.solvers:
+                    print(f"| {solver} | " + " | ".join(iterations(solver, option, str(x)) for x in values) + " |",
+                          flush=True)
+                print()
+            print("| focus | from 0 | --start |\n|---|---|---|")
+            iterations("focus", cost="0.5", model="half")
+            print(f"| C = 1, from C = 0.5 | {iterations('focus', model='one')} | "
+                  f"{iterations('focus', '--start', f'{folder}/half')} |")
+            print(f"| gap 1e-4, from 1e-3 | {iterations('focus', gap=1e-4)} | "
+                  f"{iterations('focus', '--start', f'{folder}/one', gap=1e-4)} |")
+            iterations("dual", model="dual")
+            print(f"| gap 1e-4, from 1e-3 of dual | | {iterations('focus', '--start', f'{folder}/dual', gap=1e-4)} |",
+                  flush=True)
+
+
 def words(text):
     return text.split(",")
 
@@ -334,7 +394,7 @@ def numbers(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["table", "costs", "threads", "all"])
+    parser.add_argument("what", choices=["table", "costs", "threads", "dual", "options", "all"])
     parser.add_argument("--sets", type=words, default=[*REAL, *LIKE], help=f"default {','.join((*REAL, *LIKE))}")
     parser.add_argument("--gaps", type=numbers, default=[1e-2, 1e-3, 1e-4, 1e-5], help="default 1e-2,1e-3,1e-4,1e-5")
     parser.add_argument("--solvers", type=words, default=list(OURS), help="of hinge, default ocas,active,focus")
@@ -348,7 +408,7 @@ def main():
     parser.add_argument("--time-limit", type=float, default=300, help="seconds of a run, default 300")
     parser.add_argument("--trace", action="store_true", help="one run of svmocas a set, see above")
     arguments = parser.parse_args()
-    parts = {"table": table, "costs": costs, "threads": threads}
+    parts = {"table": table, "costs": costs, "threads": threads, "dual": dual, "options": options}
     with tempfile.TemporaryDirectory() as folder:
         arguments.work = arguments.work or folder
         os.makedirs(arguments.work, exist_ok=True)

@@ -28,7 +28,7 @@ bool in_range(const TrainOptions& o) {
               o.pegasos.kernel.gamma >= 0 && std::isfinite(o.pegasos.kernel.gamma) &&
               std::isfinite(o.pegasos.kernel.coef0) && o.pegasos.kernel.degree >= 1 &&
               (o.planes.planes == 0 || o.planes.planes >= 2) && o.planes.planes <= 10000 &&
-              o.planes.mu > 0 && o.planes.mu <= 1 && o.instruction_set <= InstructionSet::avx512;
+              o.planes.mu >= 0 && o.planes.mu <= 1 && o.instruction_set <= InstructionSet::avx512;
   for (const ClassWeight& w : o.class_weights)
     good = good && w.factor > 0 && std::isfinite(w.factor);
   return good;
