@@ -163,7 +163,7 @@ def option_seeds():
     values = {
         "cost": numbers, "lambda": numbers, "gap": numbers, "tolerance": numbers, "time-limit": numbers,
         "bias": ["none", *numbers],
-        "solver": ["auto", "dual", "pegasos", "3", "duel", *map(str, range(22))],
+        "solver": [*"auto dual pegasos cpa ocas ocas3 active focus 3 duel".split(), *map(str, range(22))],
         "class-weight": ["balanced", "1=2", "+1=0.5", "-1=1e-300", "1=0", "1=nan", "1", "=", "a=1", "1=1=1"],
         "threads": ["0", "4096", "4097", "-1", "2.5", "99999999999"],
         "max-passes": ["0", "1", "18446744073709551615", "18446744073709551616", "-1"],
@@ -176,6 +176,7 @@ def option_seeds():
         "projection": ["on", "off", "of"], "rescale": ["on", "off"], "check-every": ["1", "0"],
         "kernel": ["rbf", "poly", "sigmoid", "linear", "gauss"], "gamma": numbers, "coef0": numbers,
         "degree": ["1", "3", "100", "0", "101"], "budget": ["1", "0"],
+        "planes": ["2", "1", "10000", "10001", "-2", "x"], "mu": numbers,
         "reject": [""], "no-witness": [""], "there-is-none": ["1"],
     }
     for name, words in values.items():

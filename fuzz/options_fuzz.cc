@@ -13,7 +13,8 @@ bool same(const TrainOptions& a, const TrainOptions& b) {
          a.bias == b.bias && a.class_weights.size() == b.class_weights.size() &&
          a.balanced == b.balanced && a.reject == b.reject && a.witness == b.witness &&
          a.threads == b.threads && a.time_limit == b.time_limit && a.max_passes == b.max_passes &&
-         a.seed == b.seed && a.instruction_set == b.instruction_set && a.pegasos == b.pegasos;
+         a.seed == b.seed && a.instruction_set == b.instruction_set && a.pegasos == b.pegasos &&
+         a.planes == b.planes;
 }
 
 // As include/hinge/options.h and docs/cli.md say.
@@ -21,15 +22,21 @@ bool in_range(const TrainOptions& o) {
   bool good = o.cost > 0 && std::isfinite(o.cost) && o.lambda >= 0 && std::isfinite(o.lambda) &&
               o.gap.value_or(1) > 0 && o.gap.value_or(1) <= 1 && o.bias >= 0 &&
               std::isfinite(o.bias * o.bias) && o.threads >= 0 && o.threads <= 4096 &&
-              o.time_limit >= 0 && o.solver <= Solver::pegasos &&
+              o.time_limit >= 0 && o.solver <= Solver::focus &&
               o.pegasos.sampling <= Sampling::order && o.pegasos.iterate <= Iterate::best_of &&
               o.pegasos.runs > 0 && o.pegasos.kernel.kind <= KernelKind::sigmoid &&
               o.pegasos.kernel.gamma >= 0 && std::isfinite(o.pegasos.kernel.gamma) &&
               std::isfinite(o.pegasos.kernel.coef0) && o.pegasos.kernel.degree >= 1 &&
-              o.instruction_set <= InstructionSet::avx512;
+              (o.planes.planes == 0 || o.planes.planes >= 2) && o.planes.planes <= 10000 &&
+              o.planes.mu >= 0 && o.planes.mu <= 1 && o.instruction_set <= InstructionSet::avx512;
   for (const ClassWeight& w : o.class_weights)
     good = good && w.factor > 0 && std::isfinite(w.factor);
   return good;
+}
+
+void require_valid(const TrainOptions& options) {
+  const Result<void> valid = validate(options);
+  require(valid.ok(), valid.ok() ? "" : to_string(valid.error()));
 }
 
 }  // namespace
@@ -53,15 +60,19 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
               "an option that is not in the table");
       require(in_range(options), "a value outside its range");
       // Each value by itself is good; some do not go together.
+      hinge::TrainOptions planes = options;
+      planes.solver = hinge::Solver::focus;
+      planes.pegasos = {};
+      require_valid(planes);
       hinge::TrainOptions together = options;
       together.solver = hinge::Solver::pegasos;
+      together.planes = {};
       if (together.pegasos.epochs > 0) together.pegasos.steps = 0;
       hinge::KernelFunction& kernel = together.pegasos.kernel;
       kernel.kind = hinge::KernelKind::poly;  // which has all of them
       if (!kernel.positive_definite()) together.gap = {};
       if (together.pegasos.budget > 0) together.pegasos.projection = false;
-      const hinge::Result<void> valid = validate(together);
-      require(valid.ok(), valid.ok() ? "" : to_string(valid.error()));
+      require_valid(together);
     } else {
       require_error(set.error(), {64});
       require(same(options, before), "a refused value changed something");
