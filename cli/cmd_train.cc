@@ -264,9 +264,9 @@ void add_train(CLI::App& app, Action& action) {
       ->type_name("FILE");
   command
       ->add_option("--start", train->start_path,
-                   "begin at this model (of the same classes), with the step sizes that --t0 says")
-      ->type_name("MODEL")
-      ->group("Options of --solver pegasos");
+                   "begin at this model (of the same classes): pegasos, with the step sizes that "
+                   "--t0 says, and cutting planes")
+      ->type_name("MODEL");
   command->add_option("--trace", train->trace_path, "write one JSON line per progress record")
       ->type_name("FILE");
   command

@@ -33,7 +33,7 @@ class CpuRisk final : public Risk {
         trial_(m.rows) {
     by_rows_ = !options.wandering && m.rows <= kRowsPerColumn * rows_.passes.dimension();
     vectors_ = by_rows_ ? make_row_planes(rows_, options.slots, statuses_, now_)
-                       : make_column_planes(rows_, options.slots);
+                        : make_column_planes(rows_, options.slots);
   }
 
   double begin(std::span<const double> w) override {
@@ -177,8 +177,9 @@ class CpuRisk final : public Risk {
   double width_of(double share) const override {
     std::vector<double> away(anchor_.size());
     for (std::uint64_t i = 0; i < away.size(); ++i) away[i] = std::abs(1 - anchor_[i]);
-    const auto at = away.begin() + static_cast<std::ptrdiff_t>(
-                                       share * static_cast<double>(std::max<std::size_t>(1, away.size()) - 1));
+    const auto at =
+        away.begin() + static_cast<std::ptrdiff_t>(
+                           share * static_cast<double>(std::max<std::size_t>(1, away.size()) - 1));
     std::ranges::nth_element(away, at);
     return *at;
   }

@@ -28,11 +28,12 @@ constexpr double kTargetShare = 0.7;  // or of the gap asked for
 constexpr double kWidth = 3;  // rows within so many times the last movement are active, at first
 constexpr double kLeastWidth = 2, kMostWidth = 20;
 constexpr double kMostActive = 0.35;  // more rows than this share are not worth narrowing to
-constexpr double kFirstShare = 0.25;   // of the rows, those nearest the margin: first after a start
+constexpr double kFirstShare = 0.25;  // of the rows, those nearest the margin: first after a start
 constexpr std::uint64_t kLook = 3;    // steps on all rows between two thoughts of narrowing
-constexpr double kSettled = 2;       // first narrowing: so many times the width of the most rows
+constexpr double kSettled = 2;        // first narrowing: so many times the width of the most rows
 constexpr double kRoundSteps = 200;
-constexpr double kRoundPasses = 6;   // a round ends when it cost as much as so many steps on all rows
+constexpr double kRoundPasses =
+    6;                        // a round ends when it cost as much as so many steps on all rows
 constexpr double kBad = 0.3;  // a step on all rows that goes less far towards a round's end
 constexpr std::uint64_t kPatience = 50;  // steps without progress that mean "stalled"
 constexpr double kRounding = 1e-15;      // of the primal: less is no progress
@@ -56,7 +57,7 @@ class CuttingPlane {
             problem,
             {.slots = slots_, .wandering = method == Solver::active, .kernels = options.kernels},
             pool)),
-        mu_(options.planes.mu > 0                                  ? options.planes.mu
+        mu_(options.planes.mu > 0                         ? options.planes.mu
             : method == Solver::focus && risk_->by_rows() ? kMuByRows
                                                           : kMu),
         b_(slots_),
@@ -137,12 +138,15 @@ class CuttingPlane {
     dual_ = std::max(dual_, dual);
   }
 
-  // F(point(t))
+  // F(point(t)); the second form where the stage is timed already.
   double objective(double t) {
+    const auto timer = monitor_.stage(Monitor::Stage::objective);
+    return value(t);
+  }
+  double value(double t) {
     const double square = segment_.anchor_square +
                           2 * t * (segment_.product - segment_.anchor_square) +
                           t * t * segment_.square;
-    const auto timer = monitor_.stage(Monitor::Stage::objective);
     return square / 2 + problem_.cost * risk_->value(t);
   }
 
@@ -171,16 +175,16 @@ class CuttingPlane {
   double three_points() {
     const auto timer = monitor_.stage(Monitor::Stage::search);
     double left = 0, at_left = round_primal_;
-    double middle = first_try_, at_middle = objective(middle);
-    double right = 2 * middle, at_right = objective(right);
+    double middle = first_try_, at_middle = value(middle);
+    double right = 2 * middle, at_right = value(right);
     for (int more = 0; more < 2; ++more) {
       if (at_middle > at_left) {  // too far: halve
         right = middle, at_right = at_middle;
-        middle /= 2, at_middle = objective(middle);
+        middle /= 2, at_middle = value(middle);
       } else if (at_right < at_middle) {  // not far enough: double
         left = middle, at_left = at_middle;
         middle = right, at_middle = at_right;
-        right *= 2, at_right = objective(right);
+        right *= 2, at_right = value(right);
       } else {
         break;
       }
@@ -242,6 +246,7 @@ class CuttingPlane {
 
   void lay(double t) {
     const std::size_t slot = room();
+    const auto timer = monitor_.stage(Monitor::Stage::objective);
     b_[slot] = risk_->plane(slot, t);
     age_.push_back(slot);
     beta_[slot] = 0;
@@ -284,9 +289,8 @@ class CuttingPlane {
     if (!risk_->narrows_well() || ++since_mark_ <= look_) return false;
     // Where nothing has moved yet, at a start, a share of the rows must do.
     const double most = risk_->width_of(kMostActive);
-    const double width = solution_.iterations == 0
-                             ? risk_->width_of(kFirstShare)
-                             : width_ * risk_->moved() / stepped_back_;
+    const double width = solution_.iterations == 0 ? risk_->width_of(kFirstShare)
+                                                   : width_ * risk_->moved() / stepped_back_;
     risk_->mark();
     since_mark_ = 0;
     stepped_back_ = 1;
@@ -424,7 +428,8 @@ class CuttingPlane {
   Solution solution_;
 };
 
-// Where rows are many more than columns, the optimum over one row in kEvery is a good place to begin.
+// Where rows are many more than columns, the optimum over one row in kEvery is a good place to
+// begin.
 constexpr std::uint64_t kEvery = 8;
 constexpr std::uint64_t kLeastSample = 4000;  // rows, and so many times the columns:
 constexpr std::uint64_t kLeastPerColumn = 20;
@@ -435,7 +440,7 @@ bool worth_sampling(const Problem& problem) {
   return rows >= kLeastSample && rows / kLeastPerColumn >= problem.dimension();
 }
 
-Solution solve_sample(const Problem& problem, const SolverOptions& options, const Monitor& monitor,
+Solution solve_sample(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                       Pool& pool) {
   std::vector<std::uint64_t> rows;
   std::vector<std::int8_t> y;
@@ -462,7 +467,9 @@ Solution solve_sample(const Problem& problem, const SolverOptions& options, cons
                           .cost = part > 0 ? problem.cost * (all / part) : problem.cost,
                           .bias = problem.bias};
   Monitor inner = monitor.for_part(kSampleGap);
-  return solve_planes(sample, Solver::focus, options, inner, pool);
+  Solution solution = solve_planes(sample, Solver::focus, options, inner, pool);
+  monitor.add_spent(inner);
+  return solution;
 }
 
 }  // namespace
@@ -477,7 +484,10 @@ Solution solve_planes(const Problem& problem, Solver method, const SolverOptions
   SolverOptions from = options;
   from.start = std::span(&start, 1);
   Solution solution = CuttingPlane(problem, method, from, monitor, pool).run();
+  solution.iterations += sample.iterations;
   solution.rows_touched += sample.rows_touched;
+  solution.objective_rows += sample.objective_rows;
+  solution.search_rows += sample.search_rows;
   return solution;
 }
 

@@ -49,6 +49,10 @@ class Monitor {
     return Monitor(limits, clock_, problem_, nobody);
   }
 
+  void add_spent(const Monitor& part) {
+    for (std::size_t k = 0; k < std::size(spent_); ++k) spent_[k] += part.spent_[k];
+  }
+
   // A record with exact values. True: stop, see reason().
   bool report(Progress progress) {
     progress.problem = problem_;
