@@ -330,7 +330,7 @@ class CuttingPlane {
     progress.objective_rows = risk_->counts().objective;
     progress.search_rows = risk_->counts().search;
     // A gap that is small enough must be so in sums from scratch too.
-    if (monitor_.limits().gap > 0 && relative_gap() <= target_) {
+    if (monitor_.limits().gap > 0 && relative_gap() <= monitor_.limits().gap) {
       const ExactValues exact = risk_->exact(beta_);
       double square = 0;
       for (const double x : risk_->anchor()) square += x * x;
