@@ -38,9 +38,10 @@ constexpr double kBad = 0.3;  // a step on all rows that goes less far towards a
 constexpr std::uint64_t kPatience = 50;  // steps without progress that mean "stalled"
 constexpr double kRounding = 1e-15;      // of the primal: less is no progress
 constexpr double kDoubt = 1e-9;          // primal below bound by more: rounding has run away
-// In multiples of w_t - w_b. Where that is next to nothing, more would multiply what rounding left
-// of it, in the point and in its margins differently.
-constexpr double kLongestStep = 1e4;
+// In multiples of w_t - w_b. A step of t multiplies what rounding did to the margins of w_b so far
+// by |1 - t|: more than 2 would let it grow.
+constexpr double kLongestStep = 2;
+constexpr double kLeastTry = 1e-3;  // of the three-point search, lest it take long to grow again
 
 class CuttingPlane {
  public:
@@ -189,8 +190,8 @@ class CuttingPlane {
         break;
       }
     }
-    first_try_ = std::min(
-        middle, kLongestStep);  // also where no step is taken: the next search goes on from here
+    // Also where no step is taken: the next search goes on from here.
+    first_try_ = std::clamp(middle, kLeastTry, kLongestStep);
     const double p = (middle - left) * (at_middle - at_right),
                  q = (middle - right) * (at_middle - at_left);
     double best = middle;
@@ -358,7 +359,7 @@ class CuttingPlane {
     progress.objective_rows = risk_->counts().objective;
     progress.search_rows = risk_->counts().search;
     // A gap that is small enough must be so in sums from scratch too.
-    if (monitor_.limits().gap > 0 && relative_gap() <= target_) {
+    if (monitor_.limits().gap > 0 && relative_gap() <= monitor_.limits().gap) {
       const ExactValues exact = risk_->exact(beta_);
       double square = 0;
       for (const double x : risk_->anchor()) square += x * x;
