@@ -79,13 +79,14 @@ TEST(Options, EveryOptionCanBeSet) {
       {"lambda", "0.5"},   {"tolerance", "0.1"}, {"class-weight", "1=2"}, {"time-limit", "5"},
       {"max-passes", "3"}, {"memory", "2G"},     {"gap", "0.01"},         {"epochs", "3"},
       {"steps", "100"},    {"t0", "7"},          {"check-every", "2"},    {"gamma", "0.5"},
-      {"budget", "10"}};
+      {"budget", "10"},    {"planes", "30"},     {"mu", "0.1"}};
   for (const OptionInfo& info : train_option_table()) {
     const auto sample = samples.find(info.name);
     const std::string_view text = sample != samples.end() ? sample->second : info.fallback;
     EXPECT_EQ(text.empty(), info.argument.empty()) << "no sample for --" << info.name;
     TrainOptions options;
-    options.solver = Solver::pegasos;  // which alone takes all of them
+    // Pegasos takes all but those of cutting planes.
+    options.solver = has_option(Solver::pegasos, info) ? Solver::pegasos : Solver::focus;
     if (info.name == "gamma" || info.name == "budget") {
       ASSERT_TRUE(set_option(options, "kernel", "rbf").ok());
     }

@@ -371,7 +371,10 @@ class CuttingPlane {
         risk_->rebuild();
       }
     }
-    if (monitor_.report(progress)) return true;
+    // Planes by rows: the point itself takes a last pass.
+    if (monitor_.report(progress) || monitor_.poll(passes() + (risk_->by_rows() ? 1 : 0))) {
+      return true;
+    }
     idle_ = progress_ ? 0 : idle_ + 1;
     progress_ = false;
     if (idle_ > kPatience) solution_.stalled = true;
