@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <string>
@@ -91,7 +92,7 @@ void expect_truth(const Problem& problem, const Outcome& r, const std::string& n
   const Noise noise = noise_of(problem, r.solution);
   EXPECT_NEAR(r.last().primal, r.certificate.primal, slack + noise.primal) << name;
   EXPECT_NEAR(r.last().dual, r.certificate.dual, slack + noise.dual) << name;
-  EXPECT_LE(r.last().dual, r.last().primal * (1 + 1e-12)) << name;
+  EXPECT_LE(r.last().dual, r.last().primal * (1 + 1e-9)) << name;
 }
 
 void expect_monotone(const Outcome& r, const std::string& name) {
@@ -271,6 +272,7 @@ TEST(CuttingPlane, PlanesAndMuChangeTheWayOnly) {
 // Cut off after each step in turn, every method has told the truth: of its best point, which rows
 // that are not active must not make look better than it is, and of its bound.
 TEST(CuttingPlane, TrueAtEveryStep) {
+  const std::uint64_t stride = std::getenv("HINGE_SLOW") == nullptr ? 1 : 6;  // sanitizers
   for (const Sample::Shape& shape : shapes()) {
     const Sample sample(shape);
     const double best = optimum(sample.problem);
@@ -278,7 +280,7 @@ TEST(CuttingPlane, TrueAtEveryStep) {
       for (const std::uint64_t planes : {0U, 5U}) {
         const How whole = {.gap = 1e-10, .planes = {.planes = planes}, .stop_at = 150};
         const std::uint64_t steps = run(sample.problem, method, whole).solution.iterations;
-        for (std::uint64_t n = 0; n <= steps; ++n) {
+        for (std::uint64_t n = 0; n <= steps; n += stride) {
           How how = whole;
           how.stop_at = n;
           const Outcome r = run(sample.problem, method, how);
@@ -309,6 +311,42 @@ TEST(CuttingPlane, TrueToTheLimitOfRounding) {
         expect_monotone(r, name);
         expect_truth(sample.problem, r, name);
         EXPECT_LE(r.certificate.relative_gap, 1e-9) << name;
+      }
+    }
+  }
+}
+
+// Problems of any shape, stopped anywhere. Some once made a method stall early, go along rounding,
+// or take a gap for reached that was not.
+TEST(CuttingPlane, TrueOnAnyProblem) {
+  std::vector<std::uint64_t> seeds = {80, 252, 527, 585, 613, 665, 675, 700, 1053, 1266, 1284};
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) seeds.push_back(seed);
+  for (const std::uint64_t seed : seeds) {
+    Random random(seed * 77 + 5);
+    Sample sample({.rows = 2 + random.below(random.below(4) == 0 ? 1500 : 200),
+                   .features = 1 + random.below(random.below(3) == 0 ? 400 : 40),
+                   .nonzeros = 1 + random.below(10),
+                   .cost = std::pow(10.0, 8 * random.uniform() - 4),
+                   .bias = random.below(2) == 0 ? 0.0 : 3 * random.uniform(),
+                   .weighted = random.below(2) == 0,
+                   .seed = seed,
+                   .precision = random.below(2) == 0 ? Precision::f32 : Precision::f64});
+    for (const Solver method : kMethods) {
+      const How how = {
+          .gap = random.below(2) == 0 ? 1e-12 : 1e-4,
+          .seconds = 60,
+          .planes = {.planes = random.below(2) == 0 ? 0 : 2 + random.below(30),
+                     .mu = random.below(2) == 0 ? 0.05 : 0.01 + 0.9 * random.uniform()},
+          .stop_at = random.below(3) == 0 ? random.below(300) : 300};
+      const Outcome r = run(sample.problem, method, how);
+      const std::string name = std::string(to_string(method)) + ", seed " + std::to_string(seed);
+      expect_monotone(r, name);
+      expect_truth(sample.problem, r, name);
+      if (r.reason == StopReason::converged) {
+        EXPECT_LE(r.certificate.relative_gap, how.gap + 2e-13) << name;
+      }
+      if (r.solution.stalled) {
+        EXPECT_LE(r.certificate.relative_gap, 1e-6) << name;
       }
     }
   }
