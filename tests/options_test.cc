@@ -76,9 +76,10 @@ TEST(Options, Sizes) {
 
 TEST(Options, EveryOptionCanBeSet) {
   const std::map<std::string_view, std::string_view> samples = {
-      {"lambda", "0.5"},   {"tolerance", "0.1"}, {"class-weight", "1=2"}, {"time-limit", "5"},
-      {"max-passes", "3"}, {"memory", "2G"},     {"gap", "0.01"},         {"epochs", "3"},
-      {"steps", "100"},    {"t0", "7"},          {"check-every", "2"},    {"gamma", "0.5"},
+      {"lambda", "0.5"},   {"tolerance", "0.1"}, {"class-weight", "1=2"},
+      {"time-limit", "5"}, {"max-passes", "3"},  {"memory", "2G"},
+      {"gap", "0.01"},     {"epochs", "3"},      {"steps", "100"},
+      {"t0", "7"},         {"check-every", "2"}, {"gamma", "0.5"},
       {"budget", "10"},    {"planes", "30"},     {"mu", "0.1"}};
   for (const OptionInfo& info : train_option_table()) {
     const auto sample = samples.find(info.name);

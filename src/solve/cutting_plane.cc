@@ -30,10 +30,14 @@ constexpr double kLeastWidth = 2, kMostWidth = 20;
 constexpr double kMostActive = 0.35;  // more rows than this share are not worth narrowing to
 constexpr double kFirstShare = 0.25;  // of the rows, those nearest the margin: first after a start
 constexpr std::uint64_t kLook = 3;    // steps on all rows between two thoughts of narrowing
-constexpr double kSettled = 2;        // first narrowing: so many times the width of the most rows
+constexpr double kSettled = 4;        // first narrowing: so many times the width of the most rows
 constexpr double kRoundSteps = 200;
 constexpr double kRoundPasses =
-    6;                        // a round ends when it cost as much as so many steps on all rows
+    6;  // a round ends when it cost as much as so many steps on all rows
+constexpr double kNoStep = -1;
+constexpr double kBeyondEnd = 1.25;
+constexpr double kRange =
+    2;  // times the longest of the last steps: how far a round's searches look
 constexpr double kBad = 0.3;  // a step on all rows that goes less far towards a round's end
 constexpr std::uint64_t kPatience = 50;  // steps without progress that mean "stalled"
 constexpr double kRounding = 1e-15;      // of the primal: less is no progress
@@ -71,9 +75,11 @@ class CuttingPlane {
       if (method_ == Solver::focus && narrow()) {
         solve_narrowed();
         return_to_all();
+        back_ = true;
         const Step back = step();
         judge(back.go);
         cut(back);
+        back_ = false;
       } else {
         reduce();
         cut(step());
@@ -153,9 +159,20 @@ class CuttingPlane {
 
   double search(double t_max) {
     const auto timer = monitor_.stage(Monitor::Stage::search);
-    return risk_->search(segment_.square / problem_.cost,
-                         (segment_.product - segment_.anchor_square) / problem_.cost,
-                         std::min(t_max, kLongestStep));
+    const double t =
+        risk_->search(segment_.square / problem_.cost,
+                      (segment_.product - segment_.anchor_square) / problem_.cost, t_max);
+    return std::min(t, kLongestStep);
+  }
+  // Focus looks no further than a few times as far as it went lately, and from a round's beginning
+  // hardly beyond its end.
+  double range() const {
+    if (method_ != Solver::focus || steps_[0] == kNoStep) return kInfinity;
+    return back_ ? kBeyondEnd : kRange * (*std::ranges::max_element(steps_) + mu_);
+  }
+  void remember(double go) {
+    for (std::size_t k = std::size(steps_) - 1; k > 0; --k) steps_[k] = steps_[k - 1];
+    steps_[0] = go;
   }
 
   Step step() {
@@ -165,7 +182,7 @@ class CuttingPlane {
       case Solver::active:
         return step_within_reach();
       default: {
-        const double go = method_ == Solver::ocas3 ? three_points() : search(kInfinity);
+        const double go = method_ == Solver::ocas3 ? three_points() : search(range());
         return {.go = go, .plane = (1 - mu_) * go + mu_, .primal = objective(go)};
       }
     }
@@ -220,8 +237,7 @@ class CuttingPlane {
   }
   void follow_active(double go) {
     const double distance = std::sqrt(segment_.square);
-    for (std::size_t k = 3; k > 0; --k) steps_[k] = steps_[k - 1];
-    steps_[0] = go;
+    remember(go);
     reach_ = (*std::ranges::max_element(steps_) + mu_) * distance;
     const bool lost = !(distance > 0);
     if (lost) reach_ = kInfinity;
@@ -243,6 +259,7 @@ class CuttingPlane {
       if (!narrowed_) primal_ = step.primal;
     }
     if (method_ == Solver::active) follow_active(step.go);
+    if (method_ == Solver::focus && !back_) remember(step.go);
   }
 
   void lay(double t) {
@@ -306,6 +323,7 @@ class CuttingPlane {
   void solve_narrowed() {
     narrowed_ = true;
     round_primal_ = primal_;
+    std::ranges::fill(steps_, kNoStep);
     const double end = std::max(kRoundEnd * gap(), kTargetShare * target_ * primal_);
     const auto rows = static_cast<double>(problem_.data->rows());
     const double share = std::max(1.0, static_cast<double>(risk_->active())) / rows;
@@ -419,8 +437,9 @@ class CuttingPlane {
   double round_primal_ = kInfinity;  // of the anchor, by the active rows
   double target_;                    // gap to be reached in running sums
   double last_step_ = 0;
-  double first_try_ = 1;      // of the three-point search
-  double steps_[4] = {};      // of `active`, newest first
+  double first_try_ = 1;                                    // of the three-point search
+  double steps_[4] = {kNoStep, kNoStep, kNoStep, kNoStep};  // the last ones, newest first
+  bool back_ = false;         // this step leads from a round's beginning to its end
   double reach_ = kInfinity;  // how far w may go before a row that is not active changes sides
   bool narrowed_ = false;
   double width_ = kWidth;
