@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 60
 STAGES := rules release asan tsan
 SOURCES = $(shell find include src cli tests fuzz -name '*.h' -o -name '*.cc')
 # Under ThreadSanitizer: what runs threads, by the name of the test suite.
-THREADED := ^[^.]*(Pool|Reader|Solver|Train)
+THREADED := ^[^.]*(Pool|Reader|Risk|Solver|Train)
 
 # $(call configure,PRESET,MORE): quiet unless it fails.
 configure = mkdir -p build && { cmake --preset $(1) $(2) >build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }; }

@@ -489,7 +489,7 @@ TEST_P(RiskContract, PlanesOfGivenStatuses) {
 
 TEST_P(RiskContract, SearchFindsTheMinimum) {
   Random random(4);
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < 6; ++round) {
     Pair pair(sample_, GetParam().risk.make, options(), pool_);
     pair.begin(random_vector(pair.table.dimension, round % 3 == 0 ? 0.0 : 1.0, random));
     pair.plane(0, 0);
