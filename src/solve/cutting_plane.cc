@@ -235,10 +235,12 @@ class CuttingPlane {
     step.primal = objective(step.go);
     return step;
   }
-  void follow_active(double go) {
+  void follow_active(double go, double plane) {
     const double distance = std::sqrt(segment_.square);
     remember(go);
-    reach_ = (*std::ranges::max_element(steps_) + mu_) * distance;
+    // Never less than the way to the plane: rows that are not active must be there on the side they
+    // are on here.
+    reach_ = std::max(*std::ranges::max_element(steps_) + mu_, std::abs(plane - go)) * distance;
     const bool lost = !(distance > 0);
     if (lost) reach_ = kInfinity;
     risk_->keep_near(go * distance, reach_);
@@ -258,7 +260,7 @@ class CuttingPlane {
       round_primal_ = step.primal;
       if (!narrowed_) primal_ = step.primal;
     }
-    if (method_ == Solver::active) follow_active(step.go);
+    if (method_ == Solver::active) follow_active(step.go, step.plane);
     if (method_ == Solver::focus && !back_) remember(step.go);
   }
 
