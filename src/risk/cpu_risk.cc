@@ -17,8 +17,11 @@
 namespace hinge {
 namespace {
 
-// Planes by rows: their scores then take no more room than the vectors of planes would.
-constexpr std::uint64_t kRowsPerColumn = 4;
+// Planes are kept by rows where there are at most so many rows a column: planes times rows must not
+// outweigh planes times columns. Few active rows allow for more.
+constexpr std::uint64_t kRowsPerColumn = 1, kRowsPerColumnNarrowed = 4;
+
+constexpr std::uint64_t kSample = std::uint64_t{1} << 16;  // rows a width is judged by
 
 template <class Value>
 class CpuRisk final : public Risk {
@@ -31,7 +34,9 @@ class CpuRisk final : public Risk {
         statuses_(m.rows, options.slots),
         anchor_(m.rows),
         trial_(m.rows) {
-    by_rows_ = !options.wandering && m.rows <= kRowsPerColumn * rows_.passes.dimension();
+    const std::uint64_t most =
+        options.use == ActiveUse::narrowed ? kRowsPerColumnNarrowed : kRowsPerColumn;
+    by_rows_ = options.use != ActiveUse::wandering && m.rows <= most * rows_.passes.dimension();
     vectors_ = by_rows_ ? make_row_planes(rows_, options.slots, statuses_, now_)
                         : make_column_planes(rows_, options.slots);
   }
@@ -54,7 +59,7 @@ class CpuRisk final : public Risk {
 
   double value(double t) override {
     const bool all = active_.all;
-    const double sum = add_up([&](std::uint64_t begin, std::uint64_t end) {
+    const double sum = add_up(active_, [&](std::uint64_t begin, std::uint64_t end) {
       double part = 0;
       for (std::uint64_t k = begin; k < end; ++k) {
         const std::uint64_t i = active_.row(k);
@@ -144,11 +149,18 @@ class CpuRisk final : public Risk {
     std::vector<double> margins(rows_.m.rows);
     rows_.margins(all_, vectors_->anchor(), margins.data());
     std::vector<double> weights = statuses(beta);
-    for (std::uint64_t i = 0; i < margins.size(); ++i) {
-      values.risk += rows_.cost(i) * std::max(0.0, 1 - margins[i]);
-      weights[i] *= rows_.cost(i);
-      values.b += weights[i];
-    }
+    values.risk = add_up(all_, [&](std::uint64_t begin, std::uint64_t end) {
+      double part = 0;
+      for (std::uint64_t i = begin; i < end; ++i) {
+        part += rows_.cost(i) * std::max(0.0, 1 - margins[i]);
+      }
+      return part;
+    });
+    values.b = add_up(all_, [&](std::uint64_t begin, std::uint64_t end) {
+      double part = 0;
+      for (std::uint64_t i = begin; i < end; ++i) part += weights[i] *= rows_.cost(i);
+      return part;
+    });
     std::vector<double> v(rows_.passes.dimension());
     rows_.combine(
         weights.size(), [](std::uint64_t i) { return i; }, weights, v.data());
@@ -165,29 +177,40 @@ class CpuRisk final : public Risk {
     vectors_->mark();
   }
 
-  double moved() const override {
-    double sum = 0;
-    for (std::uint64_t i = 0; i < rows_.m.rows; ++i) {
-      const double by = anchor_[i] - mark_[i];
-      sum += by * by;
-    }
+  double moved() override {
+    const double sum = add_up(all_, [&](std::uint64_t begin, std::uint64_t end) {
+      double part = 0;
+      for (std::uint64_t i = begin; i < end; ++i) {
+        part += (anchor_[i] - mark_[i]) * (anchor_[i] - mark_[i]);
+      }
+      return part;
+    });
     return std::sqrt(sum / static_cast<double>(std::max<std::uint64_t>(1, rows_.m.rows)));
   }
 
   double width_of(double share) const override {
-    std::vector<double> away(anchor_.size());
-    for (std::uint64_t i = 0; i < away.size(); ++i) away[i] = std::abs(1 - anchor_[i]);
-    const auto at =
-        away.begin() + static_cast<std::ptrdiff_t>(
-                           share * static_cast<double>(std::max<std::size_t>(1, away.size()) - 1));
+    const std::uint64_t step = std::max<std::uint64_t>(1, rows_.m.rows / kSample);
+    std::vector<double> away;
+    for (std::uint64_t i = 0; i < rows_.m.rows; i += step) {
+      away.push_back(std::abs(1 - anchor_[i]));
+    }
+    if (away.empty()) return 0;
+    const auto last = static_cast<double>(away.size() - 1);
+    const auto at = away.begin() + static_cast<std::ptrdiff_t>(share * last);
     std::ranges::nth_element(away, at);
     return *at;
   }
 
   std::uint64_t narrow(double width) override {
+    std::vector<std::vector<std::uint64_t>> parts(all_.blocks());
+    rows_.for_blocks(all_, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) {
+        if (!(std::abs(1 - anchor_[i]) > width)) parts[block].push_back(i);
+      }
+    });
     std::vector<std::uint64_t> list;
-    for (std::uint64_t i = 0; i < rows_.m.rows; ++i) {
-      if (!(std::abs(1 - anchor_[i]) > width)) list.push_back(i);
+    for (const std::vector<std::uint64_t>& part : parts) {
+      list.insert(list.end(), part.begin(), part.end());
     }
     if (list.empty()) return 0;
     active_ = rows_.cut(std::move(list));
@@ -219,11 +242,11 @@ class CpuRisk final : public Risk {
     return {sign * (anchor_[i] - 1), sign * (trial_[i] - anchor_[i])};
   }
 
-  // f(first, last) of every block of active rows, added up in order.
+  // f(first, last) of every block of rows, added up in order.
   template <class F>
-  double add_up(const F& f) {
-    std::vector<double> parts(active_.blocks());
-    rows_.for_blocks(active_, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
+  double add_up(const ActiveRows& rows, const F& f) {
+    std::vector<double> parts(rows.blocks());
+    rows_.for_blocks(rows, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
       parts[block] = f(begin, end);
     });
     double sum = 0;
@@ -234,12 +257,15 @@ class CpuRisk final : public Risk {
   // -s_i c_i; b as well.
   std::vector<double> weights() {
     std::vector<double> weights(rows_.m.rows);
-    b_ = 0;
-    for (std::uint64_t i = 0; i < weights.size(); ++i) {
-      if (!now_.get(i)) continue;
-      weights[i] = -rows_.cost(i);
-      b_ += rows_.cost(i);
-    }
+    b_ = add_up(all_, [&](std::uint64_t begin, std::uint64_t end) {
+      double part = 0;
+      for (std::uint64_t i = begin; i < end; ++i) {
+        if (!now_.get(i)) continue;
+        weights[i] = -rows_.cost(i);
+        part += rows_.cost(i);
+      }
+      return part;
+    });
     return weights;
   }
 

@@ -95,13 +95,11 @@ class Passes {
     }
     if (owners_.empty()) share_columns();
     pool_.run(owners_.size() - 1, [&](std::size_t owner) {
-      const std::uint64_t first = owners_[owner], last = owners_[owner + 1];
+      const std::uint64_t last = owners_[owner + 1];
       for (std::uint64_t k = 0; k < count; ++k) {
         if (zero(a + k * stride_)) continue;
         const SparseRow<Value> whole = row_of(m_, row(k));
-        const std::uint32_t* const end = whole.columns + whole.size;
-        const std::uint32_t* const from = std::lower_bound(whole.columns, end, first);
-        const std::uint32_t* const to = std::lower_bound(from, end, last);
+        const auto [from, to] = part_of(row(k), whole, owner);
         add_part({from, whole.values + (from - whole.columns), static_cast<std::size_t>(to - from)},
                  a + k * stride_, w);
         if (last == m_.features) add_bias(a + k * stride_, w);
@@ -138,7 +136,24 @@ class Passes {
     for (std::size_t c = 0; c < stride_; ++c) w[m_.features * stride_ + c] += a[c] * bias_;
   }
 
-  // Ranges of columns with about as many nonzeros each, judged by a sample.
+  // The columns of a row that belong to an owner.
+  struct Part {
+    const std::uint32_t *from, *to;
+  };
+  Part part_of(std::uint64_t i, const SparseRow<Value>& row, std::size_t owner) const {
+    const std::uint32_t* const end = row.columns + row.size;
+    const std::size_t cuts = owners_.size() - 2;  // between owners
+    if (splits_.empty()) {
+      const std::uint32_t* const from = std::lower_bound(row.columns, end, owners_[owner]);
+      return {from, std::lower_bound(from, end, owners_[owner + 1])};
+    }
+    const std::uint32_t* const split = splits_.data() + i * cuts;
+    return {owner == 0 ? row.columns : row.columns + split[owner - 1],
+            owner == cuts ? end : row.columns + split[owner]};
+  }
+
+  // Ranges of columns with about as many nonzeros each, judged by a sample; and where these part
+  // each row, unless that would take much room.
   void share_columns() {
     constexpr std::uint64_t kSample = 4096;
     std::vector<std::uint32_t> sample;
@@ -155,6 +170,21 @@ class Passes {
       if (column > owners_.back()) owners_.push_back(column);
     }
     owners_.push_back(m_.features);
+    const std::size_t cuts = owners_.size() - 2;
+    if (cuts == 0 || m_.rows > nonzeros / (8 * cuts)) return;
+    std::vector<std::uint32_t> splits(m_.rows * cuts);
+    const std::uint64_t share = (m_.rows + kShares - 1) / kShares;
+    pool_.run((m_.rows + share - 1) / share, [&](std::size_t block) {
+      const std::uint64_t last = std::min(m_.rows, (block + 1) * share);
+      for (std::uint64_t i = block * share; i < last; ++i) {
+        const SparseRow<Value> row = row_of(m_, i);
+        for (std::size_t k = 0; k < cuts; ++k) {
+          splits[i * cuts + k] = static_cast<std::uint32_t>(
+              std::lower_bound(row.columns, row.columns + row.size, owners_[k + 1]) - row.columns);
+        }
+      }
+    });
+    splits_ = std::move(splits);
   }
 
   const CsrView<Value>& m_;
@@ -162,6 +192,7 @@ class Passes {
   std::size_t stride_;
   const Kernels& kernels_;
   Pool& pool_;
+  std::vector<std::uint32_t> splits_;  // of row i: splits_[i * (owners - 1) + k], or empty
   std::vector<std::uint64_t> owners_;  // owner k has the columns owners_[k] .. owners_[k+1] - 1
 };
 

@@ -94,9 +94,9 @@ class Risk {
   // Remembers the anchor and its margins (all rows must be active); moved() is the root mean square
   // by which margins of the anchor differ from there.
   virtual void mark() = 0;
-  virtual double moved() const = 0;
-  // The distance from 1 within which lie the margins of this share of the rows, at the anchor (all
-  // rows must be active).
+  virtual double moved() = 0;
+  // The distance from 1 within which lie the margins of about this share of the rows, at the anchor
+  // (all rows must be active); judged by a sample where rows are many.
   virtual double width_of(double share) const = 0;
   // Active are the rows whose margin is within `width` of 1; how many. If there are
   // none, nothing changes. Needs mark() at this anchor.
@@ -109,9 +109,13 @@ class Risk {
   virtual RiskCounts counts() const = 0;
 };
 
+// Which rows a solver will have active: all at all times; those of narrow(); those of keep_near(),
+// which become active and cease to be at any step.
+enum class ActiveUse : std::uint8_t { all, narrowed, wandering };
+
 struct RiskOptions {
   std::size_t slots = 100;
-  bool wandering = false;  // rows become active and cease to be at any step: keep_near
+  ActiveUse use = ActiveUse::all;
   const Kernels* kernels = &best_kernels();
 };
 

@@ -47,6 +47,11 @@ constexpr double kDoubt = 1e-9;          // primal below bound by more: rounding
 constexpr double kLongestStep = 2;
 constexpr double kLeastTry = 1e-3;  // of the three-point search, lest it take long to grow again
 
+ActiveUse use_of(Solver method) {
+  if (method == Solver::active) return ActiveUse::wandering;
+  return method == Solver::focus ? ActiveUse::narrowed : ActiveUse::all;
+}
+
 class CuttingPlane {
  public:
   CuttingPlane(const Problem& problem, Solver method, const SolverOptions& options,
@@ -59,9 +64,7 @@ class CuttingPlane {
                                                                    : kPlanes)),
         start_(options.start),
         risk_(make_cpu_risk(
-            problem,
-            {.slots = slots_, .wandering = method == Solver::active, .kernels = options.kernels},
-            pool)),
+            problem, {.slots = slots_, .use = use_of(method), .kernels = options.kernels}, pool)),
         mu_(options.planes.mu > 0                         ? options.planes.mu
             : method == Solver::focus && risk_->by_rows() ? kMuByRows
                                                           : kMu),

@@ -43,6 +43,9 @@ struct Shape {
   bool weighted = false;
   bool wandering = false;
 };
+ActiveUse use_of(const Shape& shape) {
+  return shape.wandering ? ActiveUse::wandering : ActiveUse::narrowed;
+}
 std::vector<Shape> shapes() {
   return {{"tall", 300, 10, 4},
           {"tall_f64_bias_costs", 200, 12, 5, Precision::f64, 0.7, true},
@@ -429,7 +432,7 @@ std::string name_of(const ::testing::TestParamInfo<Param>& instance) {
 class RiskContract : public ::testing::TestWithParam<Param> {
  protected:
   RiskOptions options(std::size_t slots = kSlots) const {
-    return {.slots = slots, .wandering = GetParam().shape.wandering};
+    return {.slots = slots, .use = use_of(GetParam().shape)};
   }
   const Sample sample_{GetParam().shape};
   Pool pool_{2};
@@ -719,7 +722,7 @@ Vector words(const Sample& sample, MakeRisk make, RiskOptions options, int threa
     look();
     say({risk->plane(k, 0.4)});
     risk->advance(0.3);
-    if (options.wandering) {
+    if (options.use == ActiveUse::wandering) {
       risk->keep_near(0.3 * std::sqrt(risk->segment().square), 1);
     } else if (k == 2) {
       risk->mark();
@@ -727,7 +730,7 @@ Vector words(const Sample& sample, MakeRisk make, RiskOptions options, int threa
     }
   }
   look();
-  if (!options.wandering) risk->widen();
+  if (options.use != ActiveUse::wandering) risk->widen();
   look();
   risk->merge(0, 1, 0.3, 0.7);
   weights[1] = 0;
@@ -757,7 +760,7 @@ TEST(RiskBits, SameForAnyThreadsOnManyRows) {
   for (const RiskCase& risk : risks()) {
     for (const Shape& shape : large) {
       const Sample sample(shape);
-      const RiskOptions options = {.wandering = shape.wandering};
+      const RiskOptions options = {.use = use_of(shape)};
       const Vector one = words(sample, risk.make, options, 1);
       for (const int threads : {2, 8}) {
         EXPECT_EQ(words(sample, risk.make, options, threads), one) << shape.name << threads;
