@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "risk/plane_vectors.h"
@@ -65,12 +66,17 @@ class ColumnPlanes final : public PlaneVectors {
     rows_.pool.run(blocks, add_up);
     rows_.margins(rows, trial_, margins);
     running_trial_ = dot(running_, trial_);
+    trial_rounding_ = 0;  // planes that cancel each other leave theirs
+    for (std::size_t k = 0; k < beta.size(); ++k) {
+      trial_rounding_ += kRounding * beta[k] * std::sqrt(std::max(0.0, gram(k, k)));
+    }
   }
 
   Segment segment() const override {
     Segment s;
     s.anchor_square = dot(anchor_, anchor_);
     s.trial_square = dot(trial_, trial_);
+    s.trial_doubt = trial_rounding_ * (2 * std::sqrt(s.trial_square) + trial_rounding_);
     s.product = dot(anchor_, trial_);
     for (std::size_t j = 0; j < size(); ++j) {
       const double difference = trial_[j] - anchor_[j];
@@ -96,6 +102,7 @@ class ColumnPlanes final : public PlaneVectors {
   void widen(const ActiveRows& all, double* margins) override {
     trial_ = std::exchange(anchor_, mark_);
     rows_.margins(all, trial_, margins);
+    trial_rounding_ = 0;
     follow();
   }
 
@@ -127,6 +134,7 @@ class ColumnPlanes final : public PlaneVectors {
   RiskRows<Value>& rows_;
   std::vector<double> running_, anchor_, trial_, mark_;
   double running_anchor_ = 0, running_trial_ = 0;  // <running, anchor>, <running, trial>
+  double trial_rounding_ = 0;                      // in |trial|, about
   std::vector<std::vector<double>> planes_;        // empty: free
 };
 

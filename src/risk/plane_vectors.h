@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -164,6 +165,9 @@ class PlaneVectors {
 template <class Value>
 std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<Value>& rows, std::size_t slots);
 // `statuses` and `now` are read when they are needed.
+  // What rounding does to sums over planes or rows, of the sum of their sizes; generously.
+  static constexpr double kRounding = 16 * std::numeric_limits<double>::epsilon();
+
 template <class Value>
 std::unique_ptr<PlaneVectors> make_row_planes(RiskRows<Value>& rows, std::size_t slots,
                                               const PlaneStatuses& statuses, const RowBits& now);

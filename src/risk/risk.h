@@ -31,6 +31,7 @@ struct Segment {
   double product = 0;        // <anchor, trial>
   double trial_square = 0;   // |trial|^2
   double square = 0;         // |trial - anchor|^2, not below the truth (but for rounding of sums)
+  double trial_doubt = 0;    // what rounding may have done to trial_square, about
 };
 
 struct ExactValues {

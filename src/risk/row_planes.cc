@@ -4,6 +4,7 @@
 // plane are kept up to date by what is known of the rows that flip.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -147,6 +148,7 @@ class RowPlanes final : public PlaneVectors {
     }
     running_trial_ = -inner(beta_, with_running_);
     segment_.trial_square = -inner(beta_, with_trial_);
+    segment_.trial_doubt = doubt();
     segment_.product = -inner(beta_, with_anchor_);
   }
 
@@ -209,6 +211,7 @@ class RowPlanes final : public PlaneVectors {
     with_trial_ = std::exchange(with_anchor_, with_mark_);
     running_trial_ = std::exchange(running_anchor_, running_mark_);
     segment_.trial_square = dot(trial_, trial_);
+    segment_.trial_doubt = 0;
     segment_.product = dot(trial_, point_);
   }
 
@@ -223,6 +226,18 @@ class RowPlanes final : public PlaneVectors {
     return rows_.kernels.dot_dense(x.data(), y.data(), x.size());
   }
   double inner(const std::vector<double>& x, const std::vector<double>& y) const {
+  // Of sum_jk beta_j beta_k <a_j,a_k>: planes that cancel each other leave their rounding.
+  double doubt() const {
+    double sum = 0;
+    for (std::size_t j = 0; j < slots_; ++j) {
+      if (beta_[j] == 0) continue;
+      double row = 0;
+      for (std::size_t k = 0; k < slots_; ++k) row += beta_[k] * std::abs(gram(j, k));
+      sum += beta_[j] * row;
+    }
+    return kRounding * sum;
+  }
+
     return dot(x, y);
   }
 

@@ -42,6 +42,7 @@ constexpr double kBad = 0.3;  // a step on all rows that goes less far towards a
 constexpr std::uint64_t kPatience = 50;  // steps without progress that mean "stalled"
 constexpr double kRounding = 1e-15;      // of the primal: less is no progress
 constexpr double kDoubt = 1e-9;          // primal below bound by more: rounding has run away
+constexpr double kUnsure = 0.1;  // of the gap: a bound that may be off by more is recomputed
 // In multiples of w_t - w_b. A step of t multiplies what rounding did to the margins of w_b so far
 // by |1 - t|: more than 2 would let it grow.
 constexpr double kLongestStep = 2;
@@ -140,9 +141,7 @@ class CuttingPlane {
       risk_->set_trial(beta_);
     }
     segment_ = risk_->segment();
-    double b = 0;
-    for (std::size_t k = 0; k < slots_; ++k) b += beta_[k] * b_[k];
-    const double dual = b - segment_.trial_square / 2;
+    const double dual = bound();
     if (!(dual <= primal_ * (1 + kDoubt))) return;
     progress_ = progress_ || dual > dual_ + kRounding * primal_;
     dual_ = std::max(dual_, dual);
@@ -158,6 +157,16 @@ class CuttingPlane {
                           2 * t * (segment_.product - segment_.anchor_square) +
                           t * t * segment_.square;
     return square / 2 + problem_.cost * risk_->value(t);
+  }
+
+  double bound() {
+    double b = 0;
+    for (std::size_t k = 0; k < slots_; ++k) b += beta_[k] * b_[k];
+    const double doubt = segment_.trial_doubt / 2;
+    const double dual = b - segment_.trial_square / 2 - doubt;
+    if (!(doubt > kUnsure * (primal_ - dual))) return dual;
+    const ExactValues exact = risk_->exact(beta_);
+    return exact.b - exact.square / 2;
   }
 
   double search(double t_max) {
