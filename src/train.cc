@@ -409,6 +409,12 @@ class Trainer {
     const std::lock_guard lock(mutex_);
     interrupted_ = interrupted_ || (interrupted && !converged(report_.model.problems[k]));
   }
+      // The solver saw its gap reached, the certificate does not.
+      const bool reached = monitors[k - first].reason() == StopReason::converged;
+      if (reached && !converged(model.problems[k])) {
+        const std::lock_guard lock(mutex_);
+        stalled_ = true;
+      }
 
   void count(std::size_t k, const Solution& solution, const Monitor& monitor,
              double solve_seconds) {
@@ -430,7 +436,7 @@ class Trainer {
   }
 
   // Certifies a solution and moves it into the model.
-  void keep(std::size_t k, const Problem& problem, const Solution& solution, Pool& pool) {
+  void keep(std::size_t k, const Problem& problem, Solution& solution, Pool& pool) {
     Model& model = report_.model;
     BinaryProblem& out = model.problems[k];
     const Stopwatch certify_clock;
@@ -442,6 +448,14 @@ class Trainer {
     std::copy_n(solution.w.begin(), model.width(),
                 model.weights.begin() + static_cast<std::ptrdiff_t>(k * model.width()));
     const std::lock_guard lock(mutex_);
+    // Where planes cancel each other, their rounding may leave points that are worse than 0.
+    const bool lost = control_.start == nullptr && out.certificate.primal > initial_primal_;
+    const bool no_bound = out.certificate.dual < 0;
+    if (cutting_planes(solver_) && (lost || no_bound)) {
+      if (lost) std::ranges::fill(solution.w, 0.0);
+      if (no_bound) std::ranges::fill(solution.alpha, 0.0);
+      out.certificate = certify(problem, solution.w, solution.alpha, pool);
+    }
     report_.certify_seconds += certify_seconds;
   }
 
