@@ -66,7 +66,14 @@ TrainingMemory check_data(const Dataset& data, const TrainOptions& options, bool
     sweep.batch = options.pegasos.batch == 0 ? data.rows() : options.pegasos.batch;
     sweep.start = start;
   }
-  const TrainingMemory need = training_memory(data, planes, sweep);
+  TrainingMemory need = training_memory(data, planes, sweep);
+  if (cutting_planes(chosen_solver(options))) {
+    const bool sparse = are_sparse(data.nonzeros(), data.features(), planes);
+    const std::uint64_t dimension =
+        (sparse ? std::min(data.nonzeros(), data.features()) : data.features()) + 1;
+    const double one = planes_memory(data, dimension, chosen_solver(options), options.planes);
+    need.work += one * static_cast<double>(std::min(planes, threads));  // solved side by side
+  }
   if (need.weights > 0.9 * static_cast<double>(physical_memory())) {
     fail("memory.model", fmt::format("{} features and {} classes need {:.1f} GiB of weights",
                                      data.features(), classes, need.weights / 0x1p30));
@@ -402,6 +409,12 @@ class Trainer {
       }
       keep(k, problems[k - first], solution, pool);
       note_end(k, interrupted);
+      // The solver saw its gap reached, the certificate does not.
+      const bool reached = monitors[k - first].reason() == StopReason::converged;
+      if (reached && !converged(model.problems[k])) {
+        const std::lock_guard lock(mutex_);
+        stalled_ = true;
+      }
     }
   }
 
@@ -409,12 +422,6 @@ class Trainer {
     const std::lock_guard lock(mutex_);
     interrupted_ = interrupted_ || (interrupted && !converged(report_.model.problems[k]));
   }
-      // The solver saw its gap reached, the certificate does not.
-      const bool reached = monitors[k - first].reason() == StopReason::converged;
-      if (reached && !converged(model.problems[k])) {
-        const std::lock_guard lock(mutex_);
-        stalled_ = true;
-      }
 
   void count(std::size_t k, const Solution& solution, const Monitor& monitor,
              double solve_seconds) {
@@ -441,13 +448,6 @@ class Trainer {
     BinaryProblem& out = model.problems[k];
     const Stopwatch certify_clock;
     out.certificate = certify(problem, solution.w, solution.alpha, pool);
-    if (options_.witness) out.witness = compact(problem, solution.alpha);
-    const double certify_seconds = certify_clock.seconds();
-
-    if (problem.bias != 0) out.bias = problem.bias * solution.w.back();
-    std::copy_n(solution.w.begin(), model.width(),
-                model.weights.begin() + static_cast<std::ptrdiff_t>(k * model.width()));
-    const std::lock_guard lock(mutex_);
     // Where planes cancel each other, their rounding may leave points that are worse than 0.
     const bool lost = control_.start == nullptr && out.certificate.primal > initial_primal_;
     const bool no_bound = out.certificate.dual < 0;
@@ -456,6 +456,13 @@ class Trainer {
       if (no_bound) std::ranges::fill(solution.alpha, 0.0);
       out.certificate = certify(problem, solution.w, solution.alpha, pool);
     }
+    if (options_.witness) out.witness = compact(problem, solution.alpha);
+    const double certify_seconds = certify_clock.seconds();
+
+    if (problem.bias != 0) out.bias = problem.bias * solution.w.back();
+    std::copy_n(solution.w.begin(), model.width(),
+                model.weights.begin() + static_cast<std::ptrdiff_t>(k * model.width()));
+    const std::lock_guard lock(mutex_);
     report_.certify_seconds += certify_seconds;
   }
 

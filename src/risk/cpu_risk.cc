@@ -23,6 +23,12 @@ constexpr std::uint64_t kRowsPerColumn = 1, kRowsPerColumnNarrowed = 4;
 
 constexpr std::uint64_t kSample = std::uint64_t{1} << 16;  // rows a width is judged by
 
+bool planes_by_rows(std::uint64_t rows, std::uint64_t dimension, const RiskOptions& options) {
+  const std::uint64_t most =
+      options.use == ActiveUse::narrowed ? kRowsPerColumnNarrowed : kRowsPerColumn;
+  return options.use != ActiveUse::wandering && rows <= most * dimension;
+}
+
 template <class Value>
 class CpuRisk final : public Risk {
  public:
@@ -34,9 +40,7 @@ class CpuRisk final : public Risk {
         statuses_(m.rows, options.slots),
         anchor_(m.rows),
         trial_(m.rows) {
-    const std::uint64_t most =
-        options.use == ActiveUse::narrowed ? kRowsPerColumnNarrowed : kRowsPerColumn;
-    by_rows_ = options.use != ActiveUse::wandering && m.rows <= most * rows_.passes.dimension();
+    by_rows_ = planes_by_rows(m.rows, rows_.passes.dimension(), options);
     vectors_ = by_rows_ ? make_row_planes(rows_, options.slots, statuses_, now_)
                         : make_column_planes(rows_, options.slots);
   }
@@ -390,6 +394,16 @@ std::uint64_t CpuRisk<Value>::keep_near(double moved, double radius) {
 }
 
 }  // namespace
+
+double cpu_risk_memory(std::uint64_t rows, std::uint64_t dimension, const RiskOptions& options) {
+  const auto m = static_cast<double>(rows), d = static_cast<double>(dimension),
+             n = static_cast<double>(options.slots);
+  const bool by_rows = planes_by_rows(rows, dimension, options);
+  const double vectors = by_rows && !keeps_vectors(options.slots, dimension) ? 0 : n * d;
+  // Scores, vectors and statuses of the planes; margins, weights, lists of rows; vectors that are
+  // worked with; inner products and their factor.
+  return 8 * (by_rows ? n * m : 0.0) + 8 * vectors + n * m / 8 + 80 * m + 48 * d + 16 * n * n;
+}
 
 std::unique_ptr<Risk> make_cpu_risk(const Problem& problem, const RiskOptions& options,
                                     Pool& pool) {

@@ -103,6 +103,13 @@ ActiveRows RiskRows<Value>::cut(std::vector<std::uint64_t> list) const {
   return rows;
 }
 
+// Whether planes by rows are kept as vectors too, where these are short: rows that become active
+// meet them sooner.
+inline bool keeps_vectors(std::size_t slots, std::uint64_t dimension) {
+  constexpr std::size_t kVectors = std::size_t{1} << 23;  // numbers
+  return slots * dimension <= kVectors;
+}
+
 class PlaneVectors {
  public:
   explicit PlaneVectors(std::size_t slots) : slots_(slots), gram_(slots * slots) {}
@@ -158,6 +165,9 @@ class PlaneVectors {
     clear_gram(from);
   }
 
+  // What rounding does to sums over planes or rows, of the sum of their sizes; generously.
+  static constexpr double kRounding = 16 * std::numeric_limits<double>::epsilon();
+
   const std::size_t slots_;
   std::vector<double> gram_;
 };
@@ -165,9 +175,6 @@ class PlaneVectors {
 template <class Value>
 std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<Value>& rows, std::size_t slots);
 // `statuses` and `now` are read when they are needed.
-  // What rounding does to sums over planes or rows, of the sum of their sizes; generously.
-  static constexpr double kRounding = 16 * std::numeric_limits<double>::epsilon();
-
 template <class Value>
 std::unique_ptr<PlaneVectors> make_row_planes(RiskRows<Value>& rows, std::size_t slots,
                                               const PlaneStatuses& statuses, const RowBits& now);

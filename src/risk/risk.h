@@ -120,6 +120,9 @@ struct RiskOptions {
   const Kernels* kernels = &best_kernels();
 };
 
+// About how many bytes such a risk takes besides the rows, and the small problem over its planes.
+double cpu_risk_memory(std::uint64_t rows, std::uint64_t dimension, const RiskOptions& options);
+
 // Rows in memory, passes shared out over the pool; the same bits for any number of threads. The
 // problem and its data must live as long.
 std::unique_ptr<Risk> make_cpu_risk(const Problem& problem, const RiskOptions& options, Pool& pool);

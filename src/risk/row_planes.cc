@@ -31,7 +31,7 @@ class RowPlanes final : public PlaneVectors {
         with_trial_(slots),
         beta_(slots),
         gamma_(slots) {
-    if (slots * rows.passes.dimension() <= kVectors) vectors_.resize(slots);
+    if (keeps_vectors(slots, rows.passes.dimension())) vectors_.resize(slots);
   }
 
   bool narrows_well() const override { return !vectors_.empty(); }
@@ -216,9 +216,6 @@ class RowPlanes final : public PlaneVectors {
   }
 
  private:
-  // Planes whose vectors take no more than this many numbers are kept as such too: rows that become
-  // active meet them sooner.
-  static constexpr std::size_t kVectors = std::size_t{1} << 23;
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
   double* scores_of(std::uint64_t i) { return scores_.data() + i * slots_; }
@@ -226,6 +223,9 @@ class RowPlanes final : public PlaneVectors {
     return rows_.kernels.dot_dense(x.data(), y.data(), x.size());
   }
   double inner(const std::vector<double>& x, const std::vector<double>& y) const {
+    return dot(x, y);
+  }
+
   // Of sum_jk beta_j beta_k <a_j,a_k>: planes that cancel each other leave their rounding.
   double doubt() const {
     double sum = 0;
@@ -236,9 +236,6 @@ class RowPlanes final : public PlaneVectors {
       sum += beta_[j] * row;
     }
     return kRounding * sum;
-  }
-
-    return dot(x, y);
   }
 
   // Slots beyond are free.

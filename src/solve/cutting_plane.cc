@@ -48,9 +48,15 @@ constexpr double kUnsure = 0.1;  // of the gap: a bound that may be off by more 
 constexpr double kLongestStep = 2;
 constexpr double kLeastTry = 1e-3;  // of the three-point search, lest it take long to grow again
 
-ActiveUse use_of(Solver method) {
-  if (method == Solver::active) return ActiveUse::wandering;
-  return method == Solver::focus ? ActiveUse::narrowed : ActiveUse::all;
+RiskOptions risk_options(Solver method, const PlaneOptions& options) {
+  RiskOptions risk;
+  risk.slots = static_cast<std::size_t>(options.planes != 0        ? options.planes
+                                        : method == Solver::active ? kPlanesActive
+                                                                   : kPlanes);
+  risk.use = method == Solver::active  ? ActiveUse::wandering
+             : method == Solver::focus ? ActiveUse::narrowed
+                                       : ActiveUse::all;
+  return risk;
 }
 
 class CuttingPlane {
@@ -60,12 +66,9 @@ class CuttingPlane {
       : problem_(problem),
         method_(method),
         monitor_(monitor),
-        slots_(static_cast<std::size_t>(options.planes.planes != 0 ? options.planes.planes
-                                        : method == Solver::active ? kPlanesActive
-                                                                   : kPlanes)),
+        slots_(risk_options(method, options.planes).slots),
         start_(options.start),
-        risk_(make_cpu_risk(
-            problem, {.slots = slots_, .use = use_of(method), .kernels = options.kernels}, pool)),
+        risk_(make_risk(problem, method, options, pool)),
         mu_(options.planes.mu > 0                         ? options.planes.mu
             : method == Solver::focus && risk_->by_rows() ? kMuByRows
                                                           : kMu),
@@ -94,6 +97,13 @@ class CuttingPlane {
   }
 
  private:
+  static std::unique_ptr<Risk> make_risk(const Problem& problem, Solver method,
+                                         const SolverOptions& options, Pool& pool) {
+    RiskOptions risk = risk_options(method, options.planes);
+    risk.kernels = options.kernels;
+    return make_cpu_risk(problem, risk, pool);
+  }
+
   // Where to go and where the next plane lies, as multiples of trial - anchor.
   struct Step {
     double go = 0;
@@ -147,6 +157,16 @@ class CuttingPlane {
     dual_ = std::max(dual_, dual);
   }
 
+  double bound() {
+    double b = 0;
+    for (std::size_t k = 0; k < slots_; ++k) b += beta_[k] * b_[k];
+    const double doubt = segment_.trial_doubt / 2;
+    const double dual = b - segment_.trial_square / 2 - doubt;
+    if (!(doubt > kUnsure * (primal_ - dual))) return dual;
+    const ExactValues exact = risk_->exact(beta_);
+    return exact.b - exact.square / 2;
+  }
+
   // F(point(t)); the second form where the stage is timed already.
   double objective(double t) {
     const auto timer = monitor_.stage(Monitor::Stage::objective);
@@ -157,16 +177,6 @@ class CuttingPlane {
                           2 * t * (segment_.product - segment_.anchor_square) +
                           t * t * segment_.square;
     return square / 2 + problem_.cost * risk_->value(t);
-  }
-
-  double bound() {
-    double b = 0;
-    for (std::size_t k = 0; k < slots_; ++k) b += beta_[k] * b_[k];
-    const double doubt = segment_.trial_doubt / 2;
-    const double dual = b - segment_.trial_square / 2 - doubt;
-    if (!(doubt > kUnsure * (primal_ - dual))) return dual;
-    const ExactValues exact = risk_->exact(beta_);
-    return exact.b - exact.square / 2;
   }
 
   double search(double t_max) {
@@ -472,9 +482,9 @@ constexpr std::uint64_t kLeastSample = 4000;  // rows, and so many times the col
 constexpr std::uint64_t kLeastPerColumn = 20;
 constexpr double kSampleGap = 0.01;
 
-bool worth_sampling(const Problem& problem) {
-  const std::uint64_t rows = problem.data->rows() / kEvery;
-  return rows >= kLeastSample && rows / kLeastPerColumn >= problem.dimension();
+bool worth_sampling(const Dataset& data, std::uint64_t dimension) {
+  const std::uint64_t rows = data.rows() / kEvery;
+  return rows >= kLeastSample && rows / kLeastPerColumn >= dimension;
 }
 
 Solution solve_sample(const Problem& problem, const SolverOptions& options, Monitor& monitor,
@@ -511,9 +521,20 @@ Solution solve_sample(const Problem& problem, const SolverOptions& options, Moni
 
 }  // namespace
 
+double planes_memory(const Dataset& data, std::uint64_t dimension, Solver method,
+                     const PlaneOptions& options) {
+  const RiskOptions risk = risk_options(method, options);
+  const double all = cpu_risk_memory(data.rows(), dimension, risk);
+  if (method != Solver::focus || !worth_sampling(data, dimension)) return all;
+  // The sample and its planes are gone when those of all rows come.
+  return std::max(all, cpu_risk_memory(data.rows() / kEvery, dimension, risk) +
+                           12.0 * static_cast<double>(data.nonzeros() / kEvery));
+}
+
 Solution solve_planes(const Problem& problem, Solver method, const SolverOptions& options,
                       Monitor& monitor, Pool& pool) {
-  if (method != Solver::focus || !options.start.empty() || !worth_sampling(problem)) {
+  if (method != Solver::focus || !options.start.empty() ||
+      !worth_sampling(*problem.data, problem.dimension())) {
     return CuttingPlane(problem, method, options, monitor, pool).run();
   }
   Solution sample = solve_sample(problem, options, monitor, pool);

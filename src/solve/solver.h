@@ -70,6 +70,10 @@ Solution solve_dual(const Problem& problem, const SolverOptions& options, Monito
 Solution solve_planes(const Problem& problem, Solver method, const SolverOptions& options,
                       Monitor& monitor, Pool& pool);
 
+// About how many bytes one such run takes besides the rows.
+double planes_memory(const Dataset& data, std::uint64_t dimension, Solver method,
+                     const PlaneOptions& options);
+
 // Pegasos: stochastic sub-gradient steps (pegasos_state.h) in all published variants. Problems that
 // share rows, costs and bias are solved in one sweep: a row is read once and updates all of them.
 // Two or more at once give each the same bits as any other two or more would. One monitor a
