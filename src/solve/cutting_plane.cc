@@ -62,10 +62,11 @@ RiskOptions risk_options(Solver method, const PlaneOptions& options) {
 class CuttingPlane {
  public:
   CuttingPlane(const Problem& problem, Solver method, const SolverOptions& options,
-               Monitor& monitor, Pool& pool)
+               Monitor& monitor, Pool& pool, const RiskCounts& before = {})
       : problem_(problem),
         method_(method),
         monitor_(monitor),
+        before_(before),
         slots_(risk_options(method, options.planes).slots),
         start_(options.start),
         risk_(make_risk(problem, method, options, pool)),
@@ -383,8 +384,14 @@ class CuttingPlane {
   }
 
   // ---- The end.
+  RiskCounts counts() const {
+    const RiskCounts now = risk_->counts();
+    return {.rows = before_.rows + now.rows,
+            .objective = before_.objective + now.objective,
+            .search = before_.search + now.search};
+  }
   double passes() const {
-    return static_cast<double>(risk_->counts().rows) / static_cast<double>(problem_.data->rows());
+    return static_cast<double>(counts().rows) / static_cast<double>(problem_.data->rows());
   }
 
   bool done() {
@@ -398,8 +405,8 @@ class CuttingPlane {
     progress.active_rows = risk_->active();
     progress.planes = age_.size();
     progress.step = last_step_;
-    progress.objective_rows = risk_->counts().objective;
-    progress.search_rows = risk_->counts().search;
+    progress.objective_rows = counts().objective;
+    progress.search_rows = counts().search;
     // A gap that is small enough must be so in sums from scratch too.
     if (monitor_.limits().gap > 0 && relative_gap() <= monitor_.limits().gap) {
       const ExactValues exact = risk_->exact(beta_);
@@ -430,10 +437,10 @@ class CuttingPlane {
       const double cost = problem_.costs.empty() ? 1 : problem_.costs[i];
       solution_.alpha[i] = std::clamp(solution_.alpha[i] * cost, 0.0, problem_.upper(i));
     }
-    const RiskCounts counts = risk_->counts();
-    solution_.rows_touched = counts.rows;
-    solution_.objective_rows = counts.objective;
-    solution_.search_rows = counts.search;
+    const RiskCounts all = counts();
+    solution_.rows_touched = all.rows;
+    solution_.objective_rows = all.objective;
+    solution_.search_rows = all.search;
     return std::move(solution_);
   }
 
@@ -447,6 +454,7 @@ class CuttingPlane {
   const Problem& problem_;
   const Solver method_;
   Monitor& monitor_;
+  const RiskCounts before_;  // work done on the way here
   const std::size_t slots_;
   const std::span<const Start> start_;
   const std::unique_ptr<Risk> risk_;
@@ -513,7 +521,7 @@ Solution solve_sample(const Problem& problem, const SolverOptions& options, Moni
                           .costs = costs,
                           .cost = part > 0 ? problem.cost * (all / part) : problem.cost,
                           .bias = problem.bias};
-  Monitor inner = monitor.for_part(kSampleGap);
+  Monitor inner = monitor.for_part(kSampleGap, kEvery);
   Solution solution = solve_planes(sample, Solver::focus, options, inner, pool);
   monitor.add_spent(inner);
   return solution;
@@ -541,11 +549,11 @@ Solution solve_planes(const Problem& problem, Solver method, const SolverOptions
   const Start start = {.w = std::move(sample.w), .alpha = {}};
   SolverOptions from = options;
   from.start = std::span(&start, 1);
-  Solution solution = CuttingPlane(problem, method, from, monitor, pool).run();
+  const RiskCounts before = {.rows = sample.rows_touched,
+                             .objective = sample.objective_rows,
+                             .search = sample.search_rows};
+  Solution solution = CuttingPlane(problem, method, from, monitor, pool, before).run();
   solution.iterations += sample.iterations;
-  solution.rows_touched += sample.rows_touched;
-  solution.objective_rows += sample.objective_rows;
-  solution.search_rows += sample.search_rows;
   return solution;
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <limits>
 
 #include "base/stopwatch.h"
 #include "hinge/train.h"
@@ -40,12 +41,14 @@ class Monitor {
   [[nodiscard]] Timer stage(Stage stage) { return Timer(spent_[static_cast<std::size_t>(stage)]); }
   double spent(Stage stage) const { return spent_[static_cast<std::size_t>(stage)]; }
 
-  // For a smaller problem solved on the way: the same limits but for the gap, and nobody watching.
-  Monitor for_part(double gap) const {
+  // For a problem of one row in `every` solved on the way: the same limits but for the gap, and
+  // nobody watching.
+  Monitor for_part(double gap, std::uint64_t every) const {
     static const std::function<void(const Progress&)> nobody;
     Limits limits = limits_;
     limits.gap = gap;
-    limits.passes = 0;
+    if (limits.passes > std::numeric_limits<std::uint64_t>::max() / every) limits.passes = 0;
+    limits.passes *= every;
     return Monitor(limits, clock_, problem_, nobody);
   }
 
