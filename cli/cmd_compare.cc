@@ -64,8 +64,8 @@ void Compare::check_options(const std::vector<Solver>& chosen) const {
       return has_option(chosen_solver(with_solver(options, solver)), info);
     };
     if (std::ranges::none_of(chosen, has)) {
-      usage_value(fmt::format("--{}: only {} has it, which is not among --solvers", info.name,
-                              info.solver));
+      usage_value(
+          fmt::format("--{}: it belongs to {}, not among --solvers", info.name, info.solver));
     }
   }
   if (Result<void> r = validate(chosen, options); !r.ok()) throw UsageError{r.error()};

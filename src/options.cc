@@ -19,6 +19,7 @@ namespace {
 constexpr int kMaxThreads = 4096;
 constexpr int kMaxDegree = 100;
 constexpr std::uint64_t kMaxPlanes = 10000;
+constexpr double kLeastMu = 1e-3;                         // with less, planes lie where others are
 constexpr std::uint64_t kMaxT0 = std::uint64_t{1} << 53;  // steps are counted in double
 constexpr std::uint64_t kMaxRuns = 1000;  // of best-of; each ends with passes over all rows
 constexpr double kMaxBias = 1e150;        // its square must be finite
@@ -266,8 +267,7 @@ constexpr auto kRows = std::to_array<Row>({
     {{"solver", "s", "NAME", kSolverRange, "auto",
       "auto picks by the shape of the data; pegasos is good soon and exact late: its gap falls "
       "like 1/epochs, so 0.001 is the job of the others; cpa to focus are cutting planes, focus "
-      "the "
-      "fastest of them; LIBLINEAR's -s 3 means auto"},
+      "mostly the fastest of them; LIBLINEAR's -s 3 means auto"},
      set_solver},
     {{"bias", "B", "S", "none or a number up to 1e150", "none",
       "append the constant feature S to every row, regularised; negative = none"},
@@ -374,13 +374,13 @@ constexpr auto kRows = std::to_array<Row>({
        o.planes.planes = whole<std::uint64_t>(i, t);
        if (o.planes.planes < 2 || o.planes.planes > kMaxPlanes) bad_value(i, t);
      }},
-    {{"mu", "", "X", "a number in (0, 1]", "",
+    {{"mu", "", "X", "a number from 0.001 to 1", "",
       "where the next plane is laid: this share of the way from the best point to the minimum over "
       "the planes; default 0.05, with focus 0.2 where there are at most four rows a column",
       kCuttingPlanes},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
        o.planes.mu = number(i, t);
-       if (!(o.planes.mu > 0 && o.planes.mu <= 1)) bad_value(i, t);
+       if (!(o.planes.mu >= kLeastMu && o.planes.mu <= 1)) bad_value(i, t);
      }},
     {{"cpu", "", "NAME", "one of auto, scalar, avx2, avx512", "auto",
       "instruction set of the inner loops; the model is the same for any"},
@@ -480,7 +480,8 @@ Result<void> validate(const TrainOptions& o) {
     if (!cutting_planes(solver) && o.planes != PlaneOptions{}) only(kCuttingPlanes);
     check(o.planes.planes == 0 || (o.planes.planes >= 2 && o.planes.planes <= kMaxPlanes),
           "planes: expected 2 to 10000");
-    check(o.planes.mu >= 0 && o.planes.mu <= 1, "mu: expected a number in (0, 1]");
+    check(o.planes.mu == 0 || (o.planes.mu >= kLeastMu && o.planes.mu <= 1),
+          "mu: expected a number from 0.001 to 1");
     check(p.epochs == 0 || p.steps == 0, "give --epochs or --steps, not both");
     check(p.runs > 0 && p.runs <= (p.iterate == Iterate::best_of ? kMaxRuns : 1),
           "runs: expected 1 to 1000, and 1 unless the iterate is best_of");

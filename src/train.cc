@@ -72,7 +72,14 @@ TrainingMemory check_data(const Dataset& data, const TrainOptions& options, bool
     const std::uint64_t dimension =
         (sparse ? std::min(data.nonzeros(), data.features()) : data.features()) + 1;
     const double one = planes_memory(data, dimension, chosen_solver(options), options.planes);
-    need.work += one * static_cast<double>(std::min(planes, threads));  // solved side by side
+    const double all = one * static_cast<double>(std::min(planes, threads));  // solved side by side
+    if (all > 0.9 * static_cast<double>(physical_memory())) {
+      fail("memory.model",
+           fmt::format("the planes of --solver {} would need {:.1f} GiB",
+                       to_string(chosen_solver(options)), all / 0x1p30),
+           "lower --planes");
+    }
+    need.work += all;
   }
   if (need.weights > 0.9 * static_cast<double>(physical_memory())) {
     fail("memory.model", fmt::format("{} features and {} classes need {:.1f} GiB of weights",
@@ -328,9 +335,12 @@ class Trainer {
 
   // Once a run is interrupted, classes not yet begun are not begun: w = 0 with its certificate.
   // Where there is a start, the solver returns that.
+  // The same when the time is up, where each class takes whole passes to begin.
   bool skip(std::size_t first, std::size_t last) {
-    if (control_.stop == nullptr || !control_.stop->load(std::memory_order_relaxed)) return false;
-    if (control_.start != nullptr) return false;
+    const bool stopped = control_.stop != nullptr && control_.stop->load(std::memory_order_relaxed);
+    const bool late = cutting_planes(solver_) && report_.model.problems.size() > 1 &&
+                      clock_.seconds() >= options_.time_limit;
+    if ((!stopped && !late) || control_.start != nullptr) return false;
     for (std::size_t k = first; k < last; ++k) {
       BinaryProblem& out = report_.model.problems[k];
       if (!report_.model.kernel.linear()) {  // judged with the others
@@ -344,7 +354,7 @@ class Trainer {
       if (options_.witness) out.witness.states.assign((data_.rows() + 3) / 4, 0);
     }
     const std::lock_guard lock(mutex_);
-    interrupted_ = true;
+    interrupted_ = interrupted_ || stopped;
     return true;
   }
 

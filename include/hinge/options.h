@@ -54,7 +54,7 @@ struct PegasosOptions {
 struct PlaneOptions {
   std::uint64_t planes =
       0;          // kept at most, 2 to 10000; 0: 100, with Solver::active 20 as published
-  double mu = 0;  // the next plane is laid at w_b + mu (w_t - w_b); in (0, 1]; 0: 0.05, with
+  double mu = 0;  // the next plane is laid at w_b + mu (w_t - w_b); 0.001 to 1; 0: 0.05, with
                   // Solver::focus 0.2 where there are at most four rows a column
   bool operator==(const PlaneOptions&) const = default;
 };

@@ -146,10 +146,10 @@ class RowPlanes final : public PlaneVectors {
     for (std::size_t k = 0; k < slots_; ++k) {
       with_trial_[k] = -rows_.kernels.dot_dense(beta_.data(), gram_.data() + k * slots_, slots_);
     }
-    running_trial_ = -inner(beta_, with_running_);
-    segment_.trial_square = -inner(beta_, with_trial_);
+    running_trial_ = -dot(beta_, with_running_);
+    segment_.trial_square = -dot(beta_, with_trial_);
     segment_.trial_doubt = doubt();
-    segment_.product = -inner(beta_, with_anchor_);
+    segment_.product = -dot(beta_, with_anchor_);
   }
 
   Segment segment() const override {
@@ -221,9 +221,6 @@ class RowPlanes final : public PlaneVectors {
   double* scores_of(std::uint64_t i) { return scores_.data() + i * slots_; }
   double dot(const std::vector<double>& x, const std::vector<double>& y) const {
     return rows_.kernels.dot_dense(x.data(), y.data(), x.size());
-  }
-  double inner(const std::vector<double>& x, const std::vector<double>& y) const {
-    return dot(x, y);
   }
 
   // Of sum_jk beta_j beta_k <a_j,a_k>: planes that cancel each other leave their rounding.

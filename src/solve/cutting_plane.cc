@@ -75,6 +75,7 @@ class CuttingPlane {
                                                           : kMu),
         b_(slots_),
         beta_(slots_),
+        taken_(slots_),
         target_(monitor.limits().gap) {}
 
   Solution run() {
@@ -143,9 +144,11 @@ class CuttingPlane {
   // ---- The reduced problem: max sum beta b - 1/2 |sum beta a|^2. Its minimum is the next trial.
   void reduce() {
     const double tolerance = kQpShare * std::max(gap(), target_ * primal_);
-    qp_.solve(risk_->gram(), slots_, b_, problem_.cost, tolerance, beta_);
+    const std::size_t used = *std::ranges::max_element(age_) + 1;
+    qp_.solve(risk_->gram(), slots_, std::span(b_).first(used), problem_.cost, tolerance,
+              std::span(beta_).first(used));
     for (std::size_t k = 0; k < slots_; ++k) {
-      if (std::ranges::find(age_, k) == age_.end()) beta_[k] = 0;  // free slots are planes of 0
+      if (!taken_[k]) beta_[k] = 0;  // free slots are planes of 0
     }
     {
       const auto timer = monitor_.stage(Monitor::Stage::objective);
@@ -264,8 +267,7 @@ class CuttingPlane {
     // Never less than the way to the plane: rows that are not active must be there on the side they
     // are on here.
     reach_ = std::max(*std::ranges::max_element(steps_) + mu_, std::abs(plane - go)) * distance;
-    const bool lost = !(distance > 0);
-    if (lost) reach_ = kInfinity;
+    if (!(distance > 0)) reach_ = kInfinity;
     risk_->keep_near(go * distance, reach_);
   }
 
@@ -319,12 +321,14 @@ class CuttingPlane {
       free(from);
       age_.erase(age_.begin() + 1);
     }
-    for (std::size_t k = 0; k < slots_; ++k) {
-      if (std::ranges::find(age_, k) == age_.end()) return k;
-    }
-    return 0;  // not reached: there are at least two slots
+    const auto slot = static_cast<std::size_t>(std::ranges::find(taken_, false) - taken_.begin());
+    taken_[slot] = true;
+    return slot;
   }
-  void free(std::size_t slot) { b_[slot] = beta_[slot] = 0; }
+  void free(std::size_t slot) {
+    b_[slot] = beta_[slot] = 0;
+    taken_[slot] = false;
+  }
 
   // ---- Focus: see solver.h. Rows whose margins are within a few times what margins moved lately
   // are active, but never more than a part of all.
@@ -420,10 +424,9 @@ class CuttingPlane {
         risk_->rebuild();
       }
     }
+    if (monitor_.report(progress)) return true;
     // Planes by rows: the point itself takes a last pass.
-    if (monitor_.report(progress) || monitor_.poll(passes() + (risk_->by_rows() ? 1 : 0))) {
-      return true;
-    }
+    if (risk_->by_rows() && monitor_.poll(passes() + 1)) return true;
     idle_ = progress_ ? 0 : idle_ + 1;
     progress_ = false;
     if (idle_ > kPatience) solution_.stalled = true;
@@ -462,6 +465,7 @@ class CuttingPlane {
 
   SimplexQp qp_;
   std::vector<double> b_, beta_;  // by slot; 0 where it is free
+  std::vector<bool> taken_;       // by slot
   std::vector<std::size_t> age_;  // slots in use, oldest first
   Segment segment_;
   double primal_ = kInfinity;  // of the best point, w_b

@@ -218,7 +218,7 @@ class UsageTest(CompareCase):
         self.refused("--cost", "1", "--lambda", "1", says="excludes")
         self.refused("--solver", "dual", "-x", says=r"-x|--solver")
         self.refused("--solvers", "dual", "--epochs", "3",
-                     says="--epochs: only pegasos has it, which is not among --solvers")
+                     says="--epochs: it belongs to pegasos, not among --solvers")
         self.refused("--solvers", "dual,pegasos", "--kernel", "rbf", says="dual takes no kernels")
 
     def test_bad_data(self):
