@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
@@ -52,6 +53,23 @@ std::vector<std::string> rewrite_class_weights(int argc, char** argv) {
   return out;
 }
 
+struct Command {
+  std::string_view name;
+  void (*add)(CLI::App& app, Action& action);
+};
+constexpr Command kCommands[] = {
+    {"train", add_train},     {"compare", add_compare},   {"stream", add_stream},
+    {"predict", add_predict}, {"evaluate", add_evaluate}, {"verify", add_verify},
+    {"convert", add_convert}, {"check", add_check},       {"generate", add_generate},
+    {"split", add_split},     {"info", add_info},         {"explain", add_explain}};
+
+// The command asked for; all of them if it is none, for help and for what may have been meant.
+void add_commands(std::string_view asked, CLI::App& app, Action& action) {
+  const auto found = std::ranges::find(kCommands, asked, &Command::name);
+  if (found != std::end(kCommands)) return found->add(app, action);
+  for (const Command& command : kCommands) command.add(app, action);
+}
+
 std::string command_name(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return chosen.empty() ? "hinge" : "hinge " + chosen.front()->get_name();
@@ -87,18 +105,7 @@ int run(int argc, char** argv) {
   set_help_format(app);
   app.footer("`hinge COMMAND --help` explains a command; `hinge explain ID` an error.");
   Action action;
-  add_train(app, action);
-  add_compare(app, action);
-  add_stream(app, action);
-  add_predict(app, action);
-  add_evaluate(app, action);
-  add_verify(app, action);
-  add_convert(app, action);
-  add_check(app, action);
-  add_generate(app, action);
-  add_split(app, action);
-  add_info(app, action);
-  add_explain(app, action);
+  add_commands(argc > 1 ? argv[1] : "", app, action);
   const std::vector<std::string> arguments = rewrite_class_weights(argc, argv);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // last one first

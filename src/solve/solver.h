@@ -66,7 +66,8 @@ Solution solve_dual(const Problem& problem, const SolverOptions& options, Monito
 //   active  as ocas, on the rows that the step can carry across the margin, and no others
 //   focus   as ocas, on the rows near the margin, until they are solved as far as it pays; then one
 //           step on all rows, which is exact and goes back as far as it must
-// Bound and best primal value are true at every report.
+// Bound and best primal value are those of all rows at every report, but for the rounding of
+// running sums; a gap counts as reached only when sums from scratch say so.
 Solution solve_planes(const Problem& problem, Solver method, const SolverOptions& options,
                       Monitor& monitor, Pool& pool);
 
