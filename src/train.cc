@@ -334,8 +334,8 @@ class Trainer {
   }
 
   // Once a run is interrupted, classes not yet begun are not begun: w = 0 with its certificate.
-  // Where there is a start, the solver returns that.
-  // The same when the time is up, where each class takes whole passes to begin.
+  // Where there is a start, the solver returns that. The same when the time is up, where each class
+  // takes whole passes to begin.
   bool skip(std::size_t first, std::size_t last) {
     const bool stopped = control_.stop != nullptr && control_.stop->load(std::memory_order_relaxed);
     const bool late = cutting_planes(solver_) && report_.model.problems.size() > 1 &&

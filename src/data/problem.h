@@ -23,6 +23,7 @@ struct Problem {
   double cost = 1;                     // C
   double bias = 0;                     // S; 0 = none
 
+  double factor(std::uint64_t i) const { return costs.empty() ? 1 : costs[i]; }  // c_i
   double upper(std::uint64_t i) const { return costs.empty() ? cost : cost * costs[i]; }
   std::size_t dimension() const { return data->features() + (bias != 0 ? 1 : 0); }
 };

@@ -150,8 +150,10 @@ class CpuRisk final : public Risk {
 
   ExactValues exact(std::span<const double> beta) override {
     ExactValues values;
+    const std::vector<double> w = vectors_->anchor();
+    values.anchor_square = rows_.kernels.dot_dense(w.data(), w.data(), w.size());
     std::vector<double> margins(rows_.m.rows);
-    rows_.margins(all_, vectors_->anchor(), margins.data());
+    rows_.margins(all_, w, margins.data());
     std::vector<double> weights = statuses(beta);
     values.risk = add_up(all_, [&](std::uint64_t begin, std::uint64_t end) {
       double part = 0;

@@ -45,7 +45,7 @@ struct RiskRows {
   RiskRows(const Problem& p, const CsrView<Value>& view, const Kernels& k, Pool& threads)
       : problem(p), m(view), kernels(k), pool(threads), passes(m, p.bias, 1, k, threads) {}
 
-  double cost(std::uint64_t i) const { return problem.costs.empty() ? 1 : problem.costs[i]; }
+  double cost(std::uint64_t i) const { return problem.factor(i); }
   double sign(std::uint64_t i) const { return problem.y[i]; }
   double margin(std::uint64_t i, const double* w) const {
     double score = 0;

@@ -35,9 +35,10 @@ struct Segment {
 };
 
 struct ExactValues {
-  double risk = 0;    // R(anchor)
-  double b = 0;       // sum_k beta[k] b_k
-  double square = 0;  // |sum_k beta[k] a_k|^2
+  double risk = 0;           // R(anchor)
+  double anchor_square = 0;  // |anchor|^2
+  double b = 0;              // sum_k beta[k] b_k
+  double square = 0;         // |sum_k beta[k] a_k|^2
 };
 
 // How much work was done.
@@ -88,9 +89,9 @@ class Risk {
   // whether rows that become active meet them at little cost.
   virtual bool by_rows() const = 0;
   virtual bool narrows_well() const = 0;
-  // `moved` is how far the anchor went since the last call: rows that
-  // were not active are that much nearer to their margin, at worst. Active are then those that
-  // points within `radius` of the anchor may carry across it, by |<v,x>| <= |v||x|.
+  // `moved` is how far the anchor went since the last call: rows that were not active are that much
+  // nearer to their margin, at worst. Active are then those that points within `radius` of the
+  // anchor may carry across it, by |<v,x>| <= |v||x|.
   virtual std::uint64_t keep_near(double moved, double radius) = 0;
   // Remembers the anchor and its margins (all rows must be active); moved() is the root mean square
   // by which margins of the anchor differ from there.
@@ -99,8 +100,8 @@ class Risk {
   // The distance from 1 within which lie the margins of about this share of the rows, at the anchor
   // (all rows must be active); judged by a sample where rows are many.
   virtual double width_of(double share) const = 0;
-  // Active are the rows whose margin is within `width` of 1; how many. If there are
-  // none, nothing changes. Needs mark() at this anchor.
+  // Active are the rows whose margin is within `width` of 1; how many. If there are none,
+  // nothing changes. Needs mark() at this anchor.
   virtual std::uint64_t narrow(double width) = 0;
   // All rows again: the trial is where the anchor came to since mark(), the anchor what it was
   // there.

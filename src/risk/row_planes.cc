@@ -143,12 +143,12 @@ class RowPlanes final : public PlaneVectors {
         margins[i] = -rows_.kernels.dot_dense(beta_.data(), scores_of(i), used);
       }
     });
-    for (std::size_t k = 0; k < slots_; ++k) {
-      with_trial_[k] = -rows_.kernels.dot_dense(beta_.data(), gram_.data() + k * slots_, slots_);
+    for (std::size_t k = 0; k < used; ++k) {
+      with_trial_[k] = -rows_.kernels.dot_dense(beta_.data(), gram_.data() + k * slots_, used);
     }
     running_trial_ = -dot(beta_, with_running_);
     segment_.trial_square = -dot(beta_, with_trial_);
-    segment_.trial_doubt = doubt();
+    segment_.trial_doubt = doubt(used);
     segment_.product = -dot(beta_, with_anchor_);
   }
 
@@ -224,12 +224,12 @@ class RowPlanes final : public PlaneVectors {
   }
 
   // Of sum_jk beta_j beta_k <a_j,a_k>: planes that cancel each other leave their rounding.
-  double doubt() const {
+  double doubt(std::size_t used) const {
     double sum = 0;
-    for (std::size_t j = 0; j < slots_; ++j) {
+    for (std::size_t j = 0; j < used; ++j) {
       if (beta_[j] == 0) continue;
       double row = 0;
-      for (std::size_t k = 0; k < slots_; ++k) row += beta_[k] * std::abs(gram(j, k));
+      for (std::size_t k = 0; k < used; ++k) row += beta_[k] * std::abs(gram(j, k));
       sum += beta_[j] * row;
     }
     return kRounding * sum;

@@ -1,7 +1,7 @@
 // Map: run() is the loop. reduce() solves the small problem over the planes and goes to its minimum
 // w_t; step() says how far to go from the best point w_b towards it and where the next plane is to
-// lie; cut() lays it. A round of focus (narrowed()) is the same loop on few rows, then a step on
-// all.
+// lie; cut() lays it. A round of focus (solve_narrowed()) is the same loop on few rows, then a step
+// on all.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -31,13 +31,12 @@ constexpr double kMostActive = 0.35;  // more rows than this share are not worth
 constexpr double kFirstShare = 0.25;  // of the rows, those nearest the margin: first after a start
 constexpr std::uint64_t kLook = 3;    // steps on all rows between two thoughts of narrowing
 constexpr double kSettled = 4;        // first narrowing: so many times the width of the most rows
-constexpr double kRoundSteps = 200;
-constexpr double kRoundPasses =
-    6;  // a round ends when it cost as much as so many steps on all rows
+// A round ends after so many steps, or when it cost as much as so many steps on all rows.
+constexpr double kRoundSteps = 200, kRoundPasses = 6;
+// How far searches of focus look: times the longest of the last steps; from a round's beginning,
+// where 1 is its end.
+constexpr double kRange = 2, kBeyondEnd = 1.25;
 constexpr double kNoStep = -1;
-constexpr double kBeyondEnd = 1.25;
-constexpr double kRange =
-    2;  // times the longest of the last steps: how far a round's searches look
 constexpr double kBad = 0.3;  // a step on all rows that goes less far towards a round's end
 constexpr std::uint64_t kPatience = 50;  // steps without progress that mean "stalled"
 constexpr double kRounding = 1e-15;      // of the primal: less is no progress
@@ -414,9 +413,7 @@ class CuttingPlane {
     // A gap that is small enough must be so in sums from scratch too.
     if (monitor_.limits().gap > 0 && relative_gap() <= monitor_.limits().gap) {
       const ExactValues exact = risk_->exact(beta_);
-      double square = 0;
-      for (const double x : risk_->anchor()) square += x * x;
-      const double primal = square / 2 + problem_.cost * exact.risk,
+      const double primal = exact.anchor_square / 2 + problem_.cost * exact.risk,
                    dual = exact.b - exact.square / 2;
       if (primal - dual > monitor_.limits().gap * primal) {
         target_ /= 2;
@@ -437,8 +434,8 @@ class CuttingPlane {
     solution_.w = risk_->anchor();
     solution_.alpha = risk_->statuses(beta_);
     for (std::uint64_t i = 0; i < solution_.alpha.size(); ++i) {
-      const double cost = problem_.costs.empty() ? 1 : problem_.costs[i];
-      solution_.alpha[i] = std::clamp(solution_.alpha[i] * cost, 0.0, problem_.upper(i));
+      solution_.alpha[i] =
+          std::clamp(solution_.alpha[i] * problem_.factor(i), 0.0, problem_.upper(i));
     }
     const RiskCounts all = counts();
     solution_.rows_touched = all.rows;

@@ -132,8 +132,6 @@ class CompareTest(CompareCase):
 
 class OcasTest(CompareCase):
     def test_relative_to_ocas(self):
-        if "ocas" not in self.hinge("train", "--help").text:
-            self.skipTest("there is no solver ocas")
         ocas, dual = self.compare("--solvers", "ocas,dual", "--json").json["runs"]
         self.assertEqual(set(ocas["relative_to_ocas"]), RATIO_KEYS)
         self.assertEqual({ocas["relative_to_ocas"][k] for k in ("seconds", "iterations", "mean_active")}, {1})
