@@ -19,14 +19,13 @@
 #include "proof/certificate.h"
 #include "proof/witness.h"
 #include "solve/solver.h"
+#include "train_checks.h"
 
 namespace hinge {
 namespace {
 
 constexpr std::uint64_t kMaxWitnessBytes = std::uint64_t{256} << 20;
-constexpr std::uint64_t kSweepClasses = 32;   // most classes of a sweep of Pegasos over the rows
 constexpr std::uint64_t kKernelVectors = 32;  // as long as there are columns, in the way of kernels
-constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a thousand times larger
 
 // Memory for kernel values that are kept, where `need` is what training takes besides; how much
 // there is changes the time only.
@@ -34,156 +33,6 @@ std::uint64_t kernel_memory(const TrainOptions& options, double need) {
   constexpr std::uint64_t kMost = std::uint64_t{4} << 30;
   if (options.memory == 0) return std::min(kMost, physical_memory() / 4);
   return static_cast<std::uint64_t>(std::max(0.0, static_cast<double>(options.memory) - need));
-}
-
-// Returns how much memory training takes.
-TrainingMemory check_data(const Dataset& data, const TrainOptions& options, bool start,
-                          std::vector<Error>& warnings) {
-  const std::size_t classes = data.classes().size();
-  if (data.rows() == 0) fail("data.empty", "no rows");
-  if (classes < 2) {
-    fail("data.one-class",
-         fmt::format("all {} rows have label {}", data.rows(), data.classes()[0].label),
-         "a classifier needs rows of at least two classes");
-  }
-  if (classes > options.max_classes) {
-    fail("limit.classes",
-         fmt::format("{} different labels would need {:.1f} GiB of weights; at most {} classes are "
-                     "trained",
-                     classes, static_cast<double>(classes * data.features()) * 8 / 0x1p30,
-                     options.max_classes),
-         "are these labels, or numbers to be predicted?");
-  }
-  const std::uint64_t planes = classes == 2 ? 1 : classes;
-  const auto threads =
-      static_cast<std::uint64_t>(options.threads > 0 ? options.threads : available_cores());
-  SweepShape sweep;
-  if (chosen_solver(options) == Solver::pegasos) {
-    sweep.kernel = !options.pegasos.kernel.linear();
-    sweep.planes = std::min(planes, kSweepClasses * (sweep.kernel ? 1 : threads));
-    if (options.pegasos.budget > 0) sweep.planes = planes;
-    sweep.threads = threads;
-    sweep.batch = options.pegasos.batch == 0 ? data.rows() : options.pegasos.batch;
-    sweep.start = start;
-  }
-  TrainingMemory need = training_memory(data, planes, sweep);
-  if (cutting_planes(chosen_solver(options))) {
-    const bool sparse = are_sparse(data.nonzeros(), data.features(), planes);
-    const std::uint64_t dimension =
-        (sparse ? std::min(data.nonzeros(), data.features()) : data.features()) + 1;
-    const double one = planes_memory(data, dimension, chosen_solver(options), options.planes);
-    const double all = one * static_cast<double>(std::min(planes, threads));  // solved side by side
-    if (all > 0.9 * static_cast<double>(physical_memory())) {
-      fail("memory.model",
-           fmt::format("the planes of --solver {} would need {:.1f} GiB",
-                       to_string(chosen_solver(options)), all / 0x1p30),
-           "lower --planes");
-    }
-    need.work += all;
-  }
-  if (need.weights > 0.9 * static_cast<double>(physical_memory())) {
-    fail("memory.model", fmt::format("{} features and {} classes need {:.1f} GiB of weights",
-                                     data.features(), classes, need.weights / 0x1p30));
-  }
-  if (options.memory > 0 && need.all() > static_cast<double>(options.memory)) {
-    fail("memory.limit",
-         fmt::format("training needs about {:.3g} MiB, --memory allows {:.3g} MiB",
-                     need.all() / 0x1p20, static_cast<double>(options.memory) / 0x1p20));
-  }
-  if (data.nonzeros() == 0) {
-    warnings.push_back(make_warning("data.all-zero", "no row has a feature that is not zero"));
-  }
-  const auto rare = [&](const LabelCount& c) {
-    return c.rows < kRareRows && c.rows * 1000 < data.rows();
-  };
-  const auto first = std::ranges::find_if(data.classes(), rare);
-  if (first != data.classes().end()) {
-    warnings.push_back(make_warning(
-        "data.rare-class",
-        fmt::format("few rows in {} of the classes (first: class {} has {} of {} rows)",
-                    std::ranges::count_if(data.classes(), rare), first->label, first->rows,
-                    data.rows())));
-  }
-  return need;
-}
-
-// A pass over the bare values: cheap, since nothing is looked up.
-void check_scale(const Dataset& data, Pool& pool, std::vector<Error>& warnings) {
-  constexpr double kSpan = 15;  // decades
-  data.visit([&]<class Value>(const CsrView<Value>& m) {
-    const std::span<const Value> values(m.values, m.nonzeros());
-    constexpr std::size_t kBlock = std::size_t{1} << 18;
-    struct Range {
-      Value low = std::numeric_limits<Value>::max(), high = 0;
-    };
-    std::vector<Range> ranges((values.size() + kBlock - 1) / kBlock);
-    pool.run(ranges.size(), [&](std::size_t block) {
-      Range range;
-      const std::size_t end = std::min(values.size(), (block + 1) * kBlock);
-      for (std::size_t k = block * kBlock; k < end; ++k) {
-        const Value size = std::abs(values[k]);
-        if (size > 0) range.low = std::min(range.low, size);
-        range.high = std::max(range.high, size);
-      }
-      ranges[block] = range;
-    });
-    Range all;
-    for (const Range& range : ranges) {
-      all.low = std::min(all.low, range.low);
-      all.high = std::max(all.high, range.high);
-    }
-    // In decades: the ratio itself may overflow.
-    const double decades =
-        std::log10(static_cast<double>(all.high)) - std::log10(static_cast<double>(all.low));
-    if (decades > kSpan) {
-      warnings.push_back(make_warning(
-          "solver.ill-scaled", fmt::format("values from {:.3g} to {:.3g}, a ratio of 1e{:.0f}",
-                                           all.low, all.high, decades)));
-    }
-  });
-}
-
-// Class factors that apply to this data; a weight for a label that does not occur is only a
-// warning.
-std::vector<ClassWeight> class_weights(const Dataset& data, const TrainOptions& options,
-                                       std::vector<Error>& warnings) {
-  std::vector<ClassWeight> factors;
-  for (const LabelCount& c : data.classes()) {
-    double factor = 1;
-    if (options.balanced) {
-      factor = static_cast<double>(data.rows()) /
-               (static_cast<double>(data.classes().size()) * static_cast<double>(c.rows));
-    }
-    for (const ClassWeight& w : options.class_weights) {
-      if (w.label == c.label) factor *= w.factor;
-    }
-    if (factor != 1) factors.push_back({c.label, factor});
-  }
-  for (const ClassWeight& w : options.class_weights) {
-    if (std::ranges::find(data.classes(), w.label, &LabelCount::label) == data.classes().end()) {
-      warnings.push_back(make_warning(
-          "usage.class-weight", fmt::format("no row has label {}; its weight is unused", w.label)));
-    }
-  }
-  return factors;
-}
-
-// Every class needs a row that counts.
-void check_costs(const Dataset& data, std::span<const double> costs) {
-  if (costs.empty()) return;
-  const std::vector<LabelCount>& classes = data.classes();
-  std::vector<double> sums(classes.size());
-  for (std::size_t i = 0; i < costs.size(); ++i) {
-    const auto found = std::ranges::lower_bound(classes, data.labels()[i], {}, &LabelCount::label);
-    sums[static_cast<std::size_t>(found - classes.begin())] += costs[i];
-  }
-  for (std::size_t k = 0; k < sums.size(); ++k) {
-    if (!(sums[k] > 0)) {
-      fail("data.weights.zero",
-           fmt::format("all rows of class {} have weight 0", classes[k].label));
-    }
-    if (!std::isfinite(sums[k])) fail("data.weight", "the sum of the row weights overflows");
-  }
 }
 
 // The state of one run of train().
