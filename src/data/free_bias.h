@@ -112,8 +112,8 @@ class CrossingSearch {
       Part& part = parts[block];
       for (std::uint64_t k = cuts[block]; k < cuts[block + 1]; ++k) {
         const SlopeBend one = bend(k);
-        const double bucket = std::clamp((one.place - first) * scale, -1.0,
-                                         static_cast<double>(kBuckets)) + 1;
+        const double bucket =
+            std::clamp((one.place - first) * scale, -1.0, static_cast<double>(kBuckets)) + 1;
         part.rise[static_cast<std::size_t>(bucket)] += one.rise;
       }
     });

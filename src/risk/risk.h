@@ -13,8 +13,8 @@
 // sides. As every plane is one of R too, bounds stay true whatever is active.
 //
 // With a free bias (data/free_bias.h) R(w) is the least over all b of sum_i c_i max(0, 1 - y_i
-// (<w,x_i> + b)), and every point has its best b, of R_active. Planes have sum_i s_i c_i y_i = 0, so
-// that they do not depend on b. Only search() goes along a straight line in b too.
+// (<w,x_i> + b)), and every point has its best b, of R_active. Planes have sum_i s_i c_i y_i = 0,
+// so that they do not depend on b. Only search() goes along a straight line in b too.
 //
 // Sums, never means: risks over parts of the rows add up.
 #pragma once
