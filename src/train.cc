@@ -15,10 +15,10 @@
 #include "base/parallel.h"
 #include "base/stopwatch.h"
 #include "data/columns.h"
-#include "data/free_bias.h"
 #include "data/problem.h"
 #include "proof/certificate.h"
 #include "proof/witness.h"
+#include "risk/free_bias.h"
 #include "solve/solver.h"
 #include "train_checks.h"
 

@@ -11,7 +11,7 @@
 #include <limits>
 #include <utility>
 
-#include "data/free_bias.h"
+#include "risk/free_bias.h"
 #include "risk/line_search.h"
 #include "risk/plane_vectors.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "data/free_bias.h"
+#include "risk/free_bias.h"
 #include "solve/batches.h"
 #include "solve/solver.h"
 
