@@ -153,9 +153,6 @@ int Train::run() {
     if (!trace_path.empty() && !options.gap && options.pegasos.check_every == 0) {
       options.pegasos.check_every = 1;
     }
-  } else if (!start_path.empty() && !cutting_planes(chosen_solver(options))) {
-    usage_value(
-        "--start: --solver dual begins at 0; pegasos and cutting planes can begin at a model");
   }
   const std::string outcome = fmt::format(
       "no model written{}",
@@ -264,8 +261,8 @@ void add_train(CLI::App& app, Action& action) {
       ->type_name("FILE");
   command
       ->add_option("--start", train->start_path,
-                   "begin at this model (of the same classes): pegasos, with the step sizes that "
-                   "--t0 says, and cutting planes")
+                   "begin at this model, of the same classes: pegasos, with the step sizes that "
+                   "--t0 says, and cutting planes; dual, at its proof, if it has one of these rows")
       ->type_name("MODEL");
   command->add_option("--trace", train->trace_path, "write one JSON line per progress record")
       ->type_name("FILE");

@@ -152,11 +152,6 @@ class Trainer {
     }
     if (control_.start == nullptr) return;
     const Model& start = *control_.start;
-    if (solver_ == Solver::dual) {
-      fail("usage.value",
-           "--start: --solver dual begins at 0; pegasos and cutting planes can begin "
-           "at a model");
-    }
     if (!report_.model.kernel.linear()) {
       fail("usage.value", "--start: training with a kernel begins at 0");
     }
@@ -369,6 +364,15 @@ class Trainer {
     report_.certify_seconds += certify_clock.seconds();
   }
 
+  // From the box of one problem into that of another with the same rows: each variable keeps its
+  // share of its bound, so that with another C alpha is a multiple of what it was.
+  static void fit(std::vector<double>& alpha, const Problem& before, const Problem& now) {
+    for (std::uint64_t i = 0; i < alpha.size(); ++i) {
+      const double upper = now.upper(i), had = before.upper(i);
+      if (upper != had) alpha[i] = had > 0 ? std::min(alpha[i] * (upper / had), upper) : 0.0;
+    }
+  }
+
   // What the start model says of problem k, in the columns of the problem. Its labels may stand in
   // another order; the hyperplane of two classes the other way round is the negative one.
   Start start(std::size_t k, const Problem& problem) const {
@@ -399,9 +403,10 @@ class Trainer {
       before.costs = costs;
       before.cost = from.origin.cost;
       start.alpha = expand(before, witness);
-      for (std::uint64_t i = 0; i < start.alpha.size(); ++i) {
-        start.alpha[i] = std::min(start.alpha[i], problem.upper(i));
-      }
+      fit(start.alpha, before, problem);
+    } else if (solver_ == Solver::dual) {
+      fail("model.start", "the model to start from has no proof for these rows",
+           "--solver dual begins at a proof; --solver focus begins at any model");
     }
     return start;
   }

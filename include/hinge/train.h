@@ -47,10 +47,10 @@ struct Progress {
 struct TrainControl {
   std::function<void(const Progress&)> observer = {};
   const std::atomic<bool>* stop = nullptr;  // true: end soon and return the best model so far
-  // Where to begin (Pegasos and cutting planes): a model with the labels and the index base of the
-  // data, and without a bias unless training has one. Features it does not know start at 0; those
-  // that the data does not have are dropped. If it was trained on the same data, its proof counts
-  // too.
+  // Where to begin: a model with the labels and the index base of the data, and without a bias
+  // unless training has one. Features it does not know start at 0; those that the data does not
+  // have are dropped. If it was trained on the same data, its proof counts too; Solver::dual begins
+  // at that alone, and needs it.
   const Model* start = nullptr;
 };
 

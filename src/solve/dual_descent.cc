@@ -75,6 +75,25 @@ class DualDescent {
         if (sum == 0) alpha_[i] = problem_.upper(i);
       }
     });
+    if (!options_.start.empty() && !options_.start[0].alpha.empty()) begin_at(options_.start[0]);
+  }
+
+  // At the best multiple up to 1 of the start's alpha: D is never below that of 0.
+  void begin_at(const Start& start) {
+    double sum = 0, norm = 0;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      if (square_[i] == 0) continue;
+      move(i, start.alpha[i]);
+      sum += alpha_[i];
+    }
+    for (const double x : w_) norm += x * x;
+    const double factor = norm > sum ? sum / norm : 1;
+    for (double& x : w_) x *= factor;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      if (square_[i] > 0) alpha_[i] *= factor;
+    }
+    at_zero_ = false;
+    solution_.rows_touched += m_.rows;
   }
 
   double score(std::uint64_t i) const {
@@ -98,7 +117,7 @@ class DualDescent {
     for_blocks([&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
       Part part;
       for (std::uint64_t i = begin; i < end; ++i) {
-        const double g = refreshes_ == 0 ? -1 : problem_.y[i] * score(i) - 1;  // w = 0 at first
+        const double g = at_zero_ ? -1 : problem_.y[i] * score(i) - 1;
         const double upper = problem_.upper(i);
         gradient_[i] = g;
         part.loss += upper * std::max(0.0, -g);
@@ -130,7 +149,9 @@ class DualDescent {
     exact_gap_ = primal - (sum.alpha - norm / 2);
     if (estimate_ > 0) trust_ = std::clamp(exact_gap_ / estimate_, 0.3, 1.5);
     rest_beyond_ = kRestFactor * std::sqrt(sum.squares / static_cast<double>(m_.rows));
-    if (refreshes_++ > 0) solution_.rows_touched += m_.rows;
+    if (!at_zero_) solution_.rows_touched += m_.rows;
+    at_zero_ = false;
+    ++refreshes_;
   }
 
   bool report() {
@@ -263,6 +284,7 @@ class DualDescent {
   double estimate_ = 0;  // of P - D, from the rows visited in the last epoch
   double trust_ = 1;     // exact gap / estimate, as seen at the last refresh
   double rest_beyond_ = 0;
+  bool at_zero_ = true;  // w = 0: no exact pass was needed yet
   std::uint64_t refreshes_ = 0;
   std::deque<double> gaps_;  // of the last exact passes
   Solution solution_;
