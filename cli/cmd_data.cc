@@ -54,7 +54,7 @@ int Info::model() {
   const bool witness = !model->problems.front().witness.empty();
   const bool known = o.rows > 0;  // else another program trained it, and only the weights are known
   const auto or_null = [known](const auto& value) { return known ? Json(value) : Json(); };
-  const bool bound = c.bound != "none";
+  const bool bound = c.bounded();
   const Json trained_on = {{"rows", o.rows},
                            {"nonzeros", o.nonzeros},
                            {"precision", o.precision == Precision::f32 ? "f32" : "f64"},
@@ -67,7 +67,7 @@ int Info::model() {
                  {"solver", o.solver},
                  {"status", or_null(to_string(o.status))},
                  {"cost", or_null(o.cost)},
-                 {"primal", or_null(c.primal)},
+                 {"primal", known ? primal_json(c) : Json()},
                  {"dual", bound ? Json(c.dual) : Json()},
                  {"relative_gap", bound ? Json(c.relative_gap) : Json()},
                  {"witness", witness},

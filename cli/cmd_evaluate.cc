@@ -49,9 +49,9 @@ int Evaluate::run() {
   if (!model.ok()) return reporter.fail(model.error());
   Result<Dataset> rows = load_for(*model, data, true, threads, reporter);
   if (!rows.ok()) return reporter.fail(rows.error());
-  Result<Predictions> predictions = predict(*model, *rows, threads);
+  Result<Predictions> predictions = predict(*model, *rows, threads, &stop_flag());
   if (!predictions.ok()) return reporter.fail(predictions.error());
-  Result<Metrics> metrics = evaluate(*model, *rows, *predictions);
+  Result<Metrics> metrics = evaluate(*model, *rows, *predictions, &stop_flag());
   if (!metrics.ok()) return reporter.fail(metrics.error());
   const Result<void> printed =
       print(json ? metrics_json(*metrics) : as_text(*metrics, model->binary()));

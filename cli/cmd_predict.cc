@@ -53,7 +53,7 @@ int Predict::run() {
   if (!model.ok()) return reporter.fail(model.error(), "nothing predicted");
   Result<Dataset> rows = load_for(*model, data, !no_labels, threads, reporter);
   if (!rows.ok()) return reporter.fail(rows.error(), "nothing predicted");
-  Result<Predictions> predictions = predict(*model, *rows, threads);
+  Result<Predictions> predictions = predict(*model, *rows, threads, &stop_flag());
   if (!predictions.ok()) return reporter.fail(predictions.error());
   if (stop_flag().load()) return signal_exit_code();  // nothing is written
   Result<OutputFile> out = OutputFile::create(output);

@@ -56,7 +56,7 @@ Json Train::to_json(const Dataset& rows, const TrainReport& report) const {
   for (std::size_t k = 0; k < report.model.problems.size(); ++k) {
     const BinaryProblem& p = report.model.problems[k];
     problems.push_back({{"class", std::to_string(p.label)},
-                        {"primal", p.certificate.primal},
+                        {"primal", primal_json(p.certificate)},
                         {"dual", or_null(p.certificate, p.certificate.dual)},
                         {"relative_gap", or_null(p.certificate, p.certificate.relative_gap)},
                         {"iterations", p.iterations},
@@ -73,7 +73,7 @@ Json Train::to_json(const Dataset& rows, const TrainReport& report) const {
           {"classes", Json::list_of(class_names(report.model))},
           {"cost", cost},
           {"lambda", report.lambda},
-          {"primal", all.primal},
+          {"primal", primal_json(all)},
           {"dual", or_null(all, all.dual)},
           {"relative_gap", or_null(all, all.relative_gap)},
           {"iterations", report.iterations},
@@ -229,7 +229,8 @@ int Train::run() {
     reporter.log(
         fmt::format("hinge: interrupted; {} holds the best model so far", escape(model_path)));
   }
-  const std::string reached = all.bound == "none"
+  const std::string reached = !all.known() ? "gap not known"
+                              : !all.bounded()
                                   ? fmt::format("primal {:.8g}, without a bound", all.primal)
                                   : fmt::format("gap {:.2g} (primal {:.8g}, bound {:.8g})",
                                                 all.relative_gap, all.primal, all.dual);

@@ -20,13 +20,13 @@ struct Verify {
 
 // A bound that is not there is null, not a number.
 Json as_json(const Certificate& c) {
-  const bool bound = c.bound != "none";
-  return {{"primal", c.primal},
-          {"dual", bound ? Json(c.dual) : Json()},
-          {"relative_gap", bound ? Json(c.relative_gap) : Json()}};
+  return {{"primal", primal_json(c)},
+          {"dual", or_null(c, c.dual)},
+          {"relative_gap", or_null(c, c.relative_gap)}};
 }
 
 std::string line(const char* name, const Certificate& c) {
+  if (!c.known()) return fmt::format("{:<11} not known: training was interrupted\n", name);
   if (c.bound == "none") return fmt::format("{:<11} primal {:.12g}, no bound\n", name, c.primal);
   return fmt::format("{:<11} primal {:.12g}, bound {:.12g}, gap {:.3g}\n", name, c.primal, c.dual,
                      c.relative_gap);
@@ -49,7 +49,7 @@ int Verify::run() {
   object.add("agrees", report->agrees);
   std::string text = line("recomputed", report->recomputed) + line("stored", report->stored);
   const bool witness = report->recomputed.bound == "witness";
-  if (report->agrees) {
+  if (report->agrees && report->stored.known()) {
     text += witness ? "the certificate agrees with the data\n"
                     : "the primal agrees with the data; the model carries no proof of its bound\n";
   }

@@ -56,13 +56,16 @@ Result<Metrics> cross_validate(const Dataset& data, int folds, const TrainOption
     Predictions all;
     Model shape;  // labels and classes are the same in every fold
     all.labels.resize(data.rows());
+    const StopToken stop(control.stop);
     for (int fold = 0; fold < folds; ++fold) {
-      const TrainReport run = take(train(fold_of(data, part, fold, false), options, control));
+      const Dataset rows = fold_of(data, part, fold, false);
+      stop.poll();
+      const TrainReport run = take(train(rows, options, control));
       if (run.status == StopReason::interrupted) {
         fail("run.interrupted", fmt::format("interrupted in fold {} of {}", fold + 1, folds));
       }
       const Predictions some =
-          take(predict(run.model, fold_of(data, part, fold, true), options.threads));
+          take(predict(run.model, fold_of(data, part, fold, true), options.threads, control.stop));
       const std::size_t width = run.model.problems.size();
       all.scores.resize(data.rows() * width);
       all.rejected.resize(some.rejected.empty() ? 0 : data.rows());
@@ -76,7 +79,7 @@ Result<Metrics> cross_validate(const Dataset& data, int folds, const TrainOption
       }
       shape = run.model;
     }
-    return take(evaluate(shape, data, all));
+    return take(evaluate(shape, data, all, control.stop));
   });
 }
 

@@ -27,6 +27,10 @@ namespace {
 constexpr std::uint64_t kMaxWitnessBytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t kKernelVectors = 32;  // as long as there are columns, in the way of kernels
 
+// A signal shall be obeyed within a second. Counted from it, preparations may go on for so many
+// seconds, and the certificate, which is left out if it cannot be made.
+constexpr double kPrepareGrace = 0.3, kCertifyGrace = 0.75;
+
 // Memory for kernel values that are kept, where `need` is what training takes besides; how much
 // there is changes the time only.
 std::uint64_t kernel_memory(const TrainOptions& options, double need) {
@@ -44,7 +48,8 @@ class Trainer {
         control_(control),
         solver_(chosen_solver(options)),
         gap_(options.gap.value_or(solver_ == Solver::pegasos ? 0 : kDefaultGap)),
-        pool_(options.threads) {
+        stop_(control.stop),
+        pool_(options.threads, &stop_) {
     if (control.observer) {
       observer_ = [this](const Progress& progress) {
         const std::lock_guard lock(mutex_);
@@ -54,11 +59,14 @@ class Trainer {
   }
 
   TrainReport run() {
-    const TrainingMemory need =
-        check_data(data_, options_, control_.start != nullptr, report_.warnings);
-    kernel_memory_ = kernel_memory(options_, need.all());
-    check_scale(data_, pool_, report_.warnings);
-    prepare();
+    {
+      const Pool::Grace grace(pool_, kPrepareGrace);
+      const TrainingMemory need =
+          check_data(data_, options_, control_.start != nullptr, report_.warnings);
+      kernel_memory_ = kernel_memory(options_, need.all());
+      check_scale(data_, pool_, report_.warnings);
+      prepare();
+    }
     check_pegasos();
     const std::size_t problems = report_.model.problems.size();
     report_.problem_seconds.resize(problems);
@@ -72,8 +80,9 @@ class Trainer {
       if (groups == 1) {
         solve(0, problems, pool_);
       } else {
+        const Pool::Grace whole(pool_, Pool::Grace::kForever);  // each is asked to end by itself
         pool_.run(groups, [&](std::size_t group) {
-          Pool alone(1);
+          Pool alone(1, &stop_);
           solve(problems * group / groups, problems * (group + 1) / groups, alone);
         });
       }
@@ -103,9 +112,9 @@ class Trainer {
     model.kernel = options_.pegasos.kernel;
     if (are_sparse(data_.nonzeros(), data_.features(),
                    model.kernel.linear() ? model.problems.size() : kKernelVectors)) {
-      std::vector<std::uint32_t> columns = occurring_columns(data_);
+      std::vector<std::uint32_t> columns = occurring_columns(data_, pool_);
       if (columns.empty()) columns = {0};  // none would mean all
-      compact_ = keep_columns(data_, columns);
+      compact_ = keep_columns(data_, columns, pool_);
       rows_ = &compact_;
       if (model.kernel.linear()) model.columns = std::move(columns);
     }
@@ -186,7 +195,7 @@ class Trainer {
   // Where there is a start, the solver returns that. The same when the time is up, where each class
   // takes whole passes to begin.
   bool skip(std::size_t first, std::size_t last) {
-    const bool stopped = control_.stop != nullptr && control_.stop->load(std::memory_order_relaxed);
+    const bool stopped = stop_.up();
     const bool late = cutting_planes(solver_) && report_.model.problems.size() > 1 &&
                       clock_.seconds() >= options_.time_limit;
     if ((!stopped && !late) || control_.start != nullptr) return false;
@@ -279,7 +288,9 @@ class Trainer {
 
   void note_end(std::size_t k, bool interrupted) {
     const std::lock_guard lock(mutex_);
-    interrupted_ = interrupted_ || (interrupted && !converged(report_.model.problems[k]));
+    const BinaryProblem& problem = report_.model.problems[k];
+    interrupted_ =
+        interrupted_ || !problem.certificate.known() || (interrupted && !converged(problem));
   }
 
   void count(std::size_t k, const Solution& solution, const Monitor& monitor,
@@ -306,14 +317,21 @@ class Trainer {
     Model& model = report_.model;
     BinaryProblem& out = model.problems[k];
     const Stopwatch certify_clock;
-    out.certificate = certify(problem, solution.w, solution.alpha, pool);
-    // Where planes cancel each other, their rounding may leave points that are worse than 0.
-    const bool lost = control_.start == nullptr && out.certificate.primal > initial_primal_;
-    const bool no_bound = out.certificate.dual < 0;
-    if (cutting_planes(solver_) && (lost || no_bound)) {
-      if (lost) std::ranges::fill(solution.w, 0.0);
-      if (no_bound) std::ranges::fill(solution.alpha, 0.0);
+    try {
+      const Pool::Grace grace(pool, kCertifyGrace);
       out.certificate = certify(problem, solution.w, solution.alpha, pool);
+      // Where planes cancel each other, their rounding may leave points that are worse than 0;
+      // dual variables that an interrupt left unmeasured may be so too.
+      const bool lost = cutting_planes(solver_) && control_.start == nullptr &&
+                        out.certificate.primal > initial_primal_;
+      const bool no_bound = out.certificate.dual < 0;
+      if (lost || no_bound) {
+        if (lost) std::ranges::fill(solution.w, 0.0);
+        if (no_bound) std::ranges::fill(solution.alpha, 0.0);
+        out.certificate = certify(problem, solution.w, solution.alpha, pool);
+      }
+    } catch (const Interrupted&) {
+      out.certificate = {.bound = "unknown"};
     }
     if (options_.witness) out.witness = compact(problem, solution.alpha);
     const double certify_seconds = certify_clock.seconds();
@@ -357,10 +375,21 @@ class Trainer {
       model.problems[k].bias = feature * feature * sum;
       alphas.push_back(std::move(solution.alpha));
     }
-    const std::vector<Certificate> certificates = certify(
-        problems, model.kernel, rows_ == &data_ ? model.support : keep_rows(*rows_, support),
-        model.weights, alphas, pool_);
+    std::vector<Certificate> certificates(problems.size(), {.bound = "unknown"});
+    try {
+      const Pool::Grace grace(pool_, kCertifyGrace);
+      certificates = certify(problems, model.kernel,
+                             rows_ == &data_ ? model.support : keep_rows(*rows_, support),
+                             model.weights, alphas, pool_);
+    } catch (const Interrupted&) {
+      // As they are: not known.
+    }
     for (std::size_t k = 0; k < model.problems.size(); ++k) {
+      if (certificates[k].dual < 0) {  // left unmeasured by an interrupt; 0 is a bound
+        std::ranges::fill(alphas[k], 0.0);
+        certificates[k].dual = 0;
+        set_gap(certificates[k]);
+      }
       model.problems[k].certificate = certificates[k];
       const bool keeps = options_.witness && !alphas[k].empty();
       if (keeps) model.problems[k].witness = compact(problems[k], alphas[k]);
@@ -407,7 +436,8 @@ class Trainer {
   }
 
   bool converged(const BinaryProblem& problem) const {
-    return gap_ > 0 && problem.certificate.relative_gap <= gap_;
+    const Certificate& certificate = problem.certificate;
+    return gap_ > 0 && certificate.known() && certificate.relative_gap <= gap_;
   }
 
   void finish() {
@@ -434,6 +464,12 @@ class Trainer {
       if (gap_ == 0) message += ", before all epochs were done";
       report_.warnings.push_back(
           make_warning(stalled_ ? "solver.stalled" : "solver.limit", std::move(message)));
+    }
+    if (!model.certificate().known()) {
+      report_.warnings.push_back(
+          make_warning("certificate.skipped",
+                       "interrupted; there was no time to compute how good the model is: `hinge "
+                       "verify MODEL DATA` does"));
     }
     drop_large_witness();
     report_.data_passes =
@@ -465,6 +501,7 @@ class Trainer {
   const TrainControl& control_;
   const Solver solver_;
   const double gap_;  // asked for; 0 = none
+  const StopToken stop_;
   Pool pool_;
   Stopwatch clock_;
   std::vector<double> costs_;
@@ -489,7 +526,11 @@ Result<TrainReport> train(const Dataset& data, const TrainOptions& options,
                           const TrainControl& control) {
   return guard([&] {
     take(validate(options));
-    return Trainer(data, options, control).run();
+    try {
+      return Trainer(data, options, control).run();
+    } catch (const Interrupted&) {
+      fail("run.interrupted", "interrupted before there was a model");
+    }
   });
 }
 

@@ -10,6 +10,7 @@
 // class k on row x is sum_j w_k[j] K(support row j, x) + b_k.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -25,11 +26,18 @@ namespace hinge {
 
 // P(w) = 1/2|w|^2 + C sum_i c_i max(0, 1 - y_i <w,x_i>) and a lower bound D <= min P, both computed
 // from the data in double, with a kernel in its space. relative_gap = (P - D)/P; 1 without a bound.
+// A run that was interrupted may have had no time to compute them: they are then not known, and
+// verify() computes them.
 struct Certificate {
   double primal = 0;
   double dual = 0;
   double relative_gap = 1;
-  std::string bound;  // how D was obtained: "witness", "proved" (by verify), or "none"
+  // How D was obtained: "witness", "proved" (by verify), or "none"; "unknown": neither is known,
+  // and both are 0.
+  std::string bound;
+
+  bool known() const { return bound != "unknown"; }
+  bool bounded() const { return known() && bound != "none"; }
 };
 
 // Feasible dual variables 0 <= alpha_i <= U_i in compact form: 2 bits a row (0: zero, 1: at U_i,
@@ -111,7 +119,8 @@ struct Model {
   std::span<const double> weights_of(std::size_t problem) const {
     return std::span(weights).subspan(problem * width(), width());
   }
-  // Sums over the problems; relative_gap is the worst, bound "none" if any problem has none.
+  // Sums over the problems; relative_gap is the worst, bound "none" if any problem has none, and
+  // nothing is known if anything is not.
   Certificate certificate() const;
 };
 
@@ -122,8 +131,10 @@ struct Predictions {
 };
 
 // Columns the model has never seen count as zero; but with an rbf kernel they make a row longer,
-// and so farther from all others. Thread-safe; `threads` 0 = all cores.
-Result<Predictions> predict(const Model& model, const Dataset& data, int threads = 0);
+// and so farther from all others. Thread-safe; `threads` 0 = all cores. When `stop` becomes true it
+// soon fails with run.interrupted.
+Result<Predictions> predict(const Model& model, const Dataset& data, int threads = 0,
+                            const std::atomic<bool>* stop = nullptr);
 
 // native: a safetensors file that holds everything. liblinear: LIBLINEAR's text, which holds
 // labels, weights and bias, and no proof; numbers come back bit for bit. docs/formats.md has both.
