@@ -63,10 +63,9 @@ Certificate certify(const Problem& problem, std::span<const double> w,
   std::vector<double> losses(blocks);
   // v is summed in parts, each a vector as long as w: few, and where rows are few against columns
   // only one.
+  const std::size_t worth = problem.data->nonzeros() / (16 * problem.dimension() + 1);
   const std::size_t parts =
-      alpha.empty() ? 0
-                    : std::clamp<std::size_t>(problem.data->nonzeros() / (16 * problem.dimension()),
-                                              1, std::min<std::size_t>(16, blocks));
+      alpha.empty() ? 0 : std::clamp<std::size_t>(worth, 1, std::clamp<std::size_t>(blocks, 1, 16));
   std::vector<std::vector<double>> sums(parts);
   problem.data->visit([&](const auto& m) {
     pool.run(parts + blocks, [&](std::size_t block) {
