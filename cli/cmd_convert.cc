@@ -29,7 +29,7 @@ int Convert::convert_model() {
     usage_value(fmt::format("--to: {} is a model: expected native or liblinear, got {}",
                             escape(data.source), to));
   }
-  const Result<Model> model = load_model(data.source);
+  const Result<Model> model = load_model(data.source, &stop_flag());
   if (!model.ok()) return reporter.fail(model.error(), "nothing written");
   const Result<void> saved = save_model(*model, output, model_format(to, output));
   return saved.ok() ? 0 : reporter.fail(saved.error(), "nothing written");

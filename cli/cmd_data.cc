@@ -45,7 +45,7 @@ int Info::show(const Json& object) const {
 }
 
 int Info::model() {
-  const Result<Model> model = load_model(data.source);
+  const Result<Model> model = load_model(data.source, &stop_flag());
   if (!model.ok()) return reporter.fail(model.error());
   const Origin& o = model->origin;
   const Certificate c = model->certificate();

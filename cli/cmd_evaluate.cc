@@ -45,7 +45,7 @@ std::string as_text(const Metrics& m, bool binary) {
 }
 
 int Evaluate::run() {
-  Result<Model> model = load_model(model_path);
+  Result<Model> model = load_model(model_path, &stop_flag());
   if (!model.ok()) return reporter.fail(model.error());
   Result<Dataset> rows = load_for(*model, data, true, threads, reporter);
   if (!rows.ok()) return reporter.fail(rows.error());

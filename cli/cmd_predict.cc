@@ -49,7 +49,7 @@ int Predict::run() {
   inputs.push_back(model_path);
   const Result<void> checked = check_outputs({output}, inputs);
   if (!checked.ok()) return reporter.fail(checked.error(), "nothing predicted");
-  Result<Model> model = load_model(model_path);
+  Result<Model> model = load_model(model_path, &stop_flag());
   if (!model.ok()) return reporter.fail(model.error(), "nothing predicted");
   Result<Dataset> rows = load_for(*model, data, !no_labels, threads, reporter);
   if (!rows.ok()) return reporter.fail(rows.error(), "nothing predicted");

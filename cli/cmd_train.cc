@@ -167,7 +167,7 @@ int Train::run() {
   if (!checked.ok()) return reporter.fail(checked.error(), outcome);
   std::optional<Result<Model>> from;
   if (!start_path.empty()) {
-    from = load_model(start_path);
+    from = load_model(start_path, &stop_flag());
     if (!from->ok()) return reporter.fail(from->error(), outcome);
     // The model may be written in its place, a trace may not.
     if (Result<void> r = check_outputs({trace_path}, {start_path}); !r.ok()) {

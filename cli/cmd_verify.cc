@@ -33,7 +33,7 @@ std::string line(const char* name, const Certificate& c) {
 }
 
 int Verify::run() {
-  Result<Model> model = load_model(model_path);
+  Result<Model> model = load_model(model_path, &stop_flag());
   if (!model.ok()) return reporter.fail(model.error());
   data.read.precision = model->origin.precision;
   data.read.index_base = model->index_base == 0 ? IndexBase::zero : IndexBase::one;

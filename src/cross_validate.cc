@@ -28,12 +28,13 @@ std::vector<int> deal(const Dataset& data, int folds, std::uint64_t seed) {
 }
 
 // The rows in this part, or those in all others.
-Dataset fold_of(const Dataset& data, std::span<const int> part, int fold, bool inside) {
+Dataset fold_of(const Dataset& data, std::span<const int> part, int fold, bool inside,
+                const StopToken& stop) {
   std::vector<std::uint64_t> rows;
   for (std::uint64_t i = 0; i < data.rows(); ++i) {
     if ((part[i] == fold) == inside) rows.push_back(i);
   }
-  return keep_rows(data, rows);
+  return keep_rows(data, rows, stop);
 }
 
 }  // namespace
@@ -58,14 +59,12 @@ Result<Metrics> cross_validate(const Dataset& data, int folds, const TrainOption
     all.labels.resize(data.rows());
     const StopToken stop(control.stop);
     for (int fold = 0; fold < folds; ++fold) {
-      const Dataset rows = fold_of(data, part, fold, false);
-      stop.poll();
-      const TrainReport run = take(train(rows, options, control));
+      const TrainReport run = take(train(fold_of(data, part, fold, false, stop), options, control));
       if (run.status == StopReason::interrupted) {
         fail("run.interrupted", fmt::format("interrupted in fold {} of {}", fold + 1, folds));
       }
-      const Predictions some =
-          take(predict(run.model, fold_of(data, part, fold, true), options.threads, control.stop));
+      const Predictions some = take(
+          predict(run.model, fold_of(data, part, fold, true, stop), options.threads, control.stop));
       const std::size_t width = run.model.problems.size();
       all.scores.resize(data.rows() * width);
       all.rejected.resize(some.rejected.empty() ? 0 : data.rows());

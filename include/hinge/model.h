@@ -150,8 +150,9 @@ Result<void> save_model(const Model& model, const std::string& path,
 
 // Either format, told apart by the first bytes. Reading is strict: any damage the format can show
 // is refused with a model.* id before memory is taken. What LIBLINEAR's text does not say has its
-// default in the model: origin.rows is 0, the bound is "none", and verify() refuses it.
-Result<Model> load_model(const std::string& path);
+// default in the model: origin.rows is 0, the bound is "none", and verify() refuses it. `stop` is
+// asked while a pipe has nothing to say (run.interrupted).
+Result<Model> load_model(const std::string& path, const std::atomic<bool>* stop = nullptr);
 
 // Whether the file at `path` begins like a model of either format rather than like data.
 bool looks_like_model(const std::string& path);

@@ -67,13 +67,14 @@ Dataset keep_columns(const Dataset& data, std::span<const std::uint32_t> columns
   });
 }
 
-Dataset keep_rows(const Dataset& data, std::span<const std::uint64_t> rows) {
+Dataset keep_rows(const Dataset& data, std::span<const std::uint64_t> rows, const StopToken& stop) {
   return data.visit([&]<class Value>(const CsrView<Value>& m) {
     DatasetArrays<Value> arrays;
     std::vector<double> weights;
     std::uint64_t end = 0;
     arrays.offsets.append(&end, 1);
     for (const std::uint64_t i : rows) {
+      if (i % 256 == 0) stop.poll();
       const std::uint64_t from = m.offsets[i], size = m.offsets[i + 1] - from;
       arrays.columns.append(m.columns + from, size);
       arrays.values.append(m.values + from, size);

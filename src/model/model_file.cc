@@ -563,11 +563,12 @@ Result<void> save_model(const Model& model, const std::string& path, ModelFormat
   });
 }
 
-Result<Model> load_model(const std::string& path) {
+Result<Model> load_model(const std::string& path, const std::atomic<bool>* stop) {
   return guard([&] {
-    FileBytes bytes = FileBytes::read(path, [&](std::span<const std::byte> head) {
+    const auto check_head = [&](std::span<const std::byte> head) {
       if (!begins_like_liblinear(as_text(head))) TensorFile::check_head(head, path, "model");
-    });
+    };
+    FileBytes bytes = FileBytes::read(path, check_head, StopToken(stop));
     const std::string_view text = as_text(bytes.span());
     return begins_like_liblinear(text)
                ? read_liblinear(text, path)

@@ -17,7 +17,7 @@ import sys
 import time
 import unittest
 
-from support import SLOW, Case, ModelFile, cpu_seconds, make_rows, table, to_text
+from support import SLOW, Case, ModelFile, cpu_seconds, make_rows, table, to_text, waiting
 
 COUNT = 12 if SLOW else 200  # interrupts of each solver
 LIMIT = 60 if SLOW else 5  # seconds from signal to end that are a failure; 1 is promised, on a machine that is not busy
@@ -116,6 +116,26 @@ class SecondSignalTest(InterruptCase):
         process.send_signal(signal.SIGCONT)
         self.assertIn(self.finish(process, timeout=LIMIT).code, (129, 143))
         self.assertEqual((self.read("m"), self.files()), (b"old", ["d.svm", "m"]))
+
+
+class PipeTest(InterruptCase):
+    """Whoever waits for a model that does not come can still be told to end."""
+
+    def check_waiting(self, model, **popen):
+        self.write("d.svm", to_text(make_rows(10, 3)))
+        process = self.start("predict", "d.svm", model, **popen)
+        self.wait(lambda: waiting(process), process, "it waits")
+        process.send_signal(signal.SIGTERM)
+        run = self.finish(process, timeout=LIMIT)
+        self.assertEqual(run.code, 143, run)
+        self.assertSays(run, r"hinge: error: .* \[run\.interrupted\]")
+
+    def test_standard_input(self):
+        self.check_waiting("-", stdin=subprocess.PIPE)
+
+    def test_a_named_pipe(self):
+        os.mkfifo(self.dir / "pipe")
+        self.check_waiting("pipe")
 
 
 COMMANDS = [
