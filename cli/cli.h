@@ -120,7 +120,8 @@ extern const char* const kDataHelp;
 Result<Dataset> load_for(const Model& model, DataArguments& data, bool labels, int threads,
                          const Reporter& reporter);
 
-// SIGINT, SIGTERM and SIGXCPU set a flag once; the second one ends the program at once.
+// SIGINT, SIGTERM, SIGXCPU and SIGHUP (unless it is ignored) set a flag once; the second one ends
+// the program at once.
 void install_signal_handlers();
 const std::atomic<bool>& stop_flag();
 int signal_exit_code();  // 128 + the signal that was caught; 0 if none
@@ -128,7 +129,8 @@ int signal_exit_code();  // 128 + the signal that was caught; 0 if none
 // One record of `train --trace` and of the traces of `compare --json`.
 Json trace_json(const Progress& progress);
 
-// A number that has a meaning only where a bound is known.
+// The primal where it is known, and a number that has a meaning only where a bound is known.
+Json primal_json(const Certificate& certificate);
 Json or_null(const Certificate& certificate, double value);
 
 // The object `evaluate --json` prints.

@@ -114,7 +114,7 @@ std::string figure(double x) {
 }
 
 std::string or_dash(const Certificate& certificate, const std::string& text) {
-  return certificate.bound == "none" ? "-" : text;
+  return certificate.bounded() ? text : "-";
 }
 
 // How much longer than the fastest that reached the gap; at least so much if this one did not.
@@ -167,8 +167,8 @@ std::string to_text(const Comparison& all) {
                      figure(run.seconds), slower(run, first), figure(run.data_passes),
                      std::to_string(run.iterations),
                      or_dash(run.certificate, fmt::format("{:.2e}", run.certificate.relative_gap)),
-                     fmt::format("{:.8g}", run.certificate.primal), share(run.mean_active()),
-                     share(run.mean_search())});
+                     run.certificate.known() ? fmt::format("{:.8g}", run.certificate.primal) : "-",
+                     share(run.mean_active()), share(run.mean_search())});
   }
   std::string out = aligned(table);
   if (const SolverRun* reference = find_reference(all); reference && all.runs.size() > 1) {
@@ -212,7 +212,7 @@ Json to_json(const Comparison& all) {
          {"data_passes", run.data_passes},
          {"rows_touched", run.rows_touched},
          {"iterations", run.iterations},
-         {"primal", c.primal},
+         {"primal", primal_json(c)},
          {"dual", or_null(c, c.dual)},
          {"relative_gap", or_null(c, c.relative_gap)},
          {"objective_rows", run.objective_rows},

@@ -33,11 +33,11 @@ int Convert::convert_model() {
   const ModelFormat format = model_format(to, output);
   Result<void> saved;
   if (!cost && format == ModelFormat::native) {
-    const Result<std::vector<Model>> models = load_models(data.source);
+    const Result<std::vector<Model>> models = load_models(data.source, &stop_flag());
     if (!models.ok()) return reporter.fail(models.error(), "nothing written");
     saved = save_models(*models, output);
   } else {
-    const Result<Model> model = load_model(data.source, cost);
+    const Result<Model> model = load_model(data.source, cost, &stop_flag());
     if (!model.ok()) return reporter.fail(model.error(), "nothing written");
     saved = save_model(*model, output, format);
   }

@@ -56,10 +56,10 @@ int Info::show_path(Json object, std::span<const Model> models) const {
     const std::string_view status = to_string(model.origin.status);
     list.push_back({{"cost", model.origin.cost},
                     {"status", status},
-                    {"primal", c.primal},
+                    {"primal", primal_json(c)},
                     {"dual", or_null(c, c.dual)},
                     {"relative_gap", or_null(c, c.relative_gap)}});
-    const bool bound = c.bound != "none";
+    const bool bound = c.bounded();
     table += fmt::format("{:>11.6g} {:>14.8g} {:>14} {:>9}  {}\n", model.origin.cost, c.primal,
                          bound ? fmt::format("{:.8g}", c.dual) : "-",
                          bound ? fmt::format("{:.2g}", c.relative_gap) : "-", status);
@@ -71,7 +71,7 @@ int Info::show_path(Json object, std::span<const Model> models) const {
 }
 
 int Info::model() {
-  const Result<std::vector<Model>> models = load_models(data.source);
+  const Result<std::vector<Model>> models = load_models(data.source, &stop_flag());
   if (!models.ok()) return reporter.fail(models.error());
   const Model* model = &models->front();  // what is said of all of them, it says
   const bool several = models->size() > 1;
@@ -82,7 +82,7 @@ int Info::model() {
   const bool witness = !model->problems.front().witness.empty();
   const bool known = o.rows > 0;  // else another program trained it, and only the weights are known
   const auto or_null = [known](const auto& value) { return known ? Json(value) : Json(); };
-  const bool bound = c.bound != "none";
+  const bool bound = c.bounded();
   const Json trained_on = {{"rows", o.rows},
                            {"nonzeros", o.nonzeros},
                            {"precision", o.precision == Precision::f32 ? "f32" : "f64"},
@@ -98,7 +98,7 @@ int Info::model() {
   if (!several) {
     object.add("status", or_null(to_string(o.status)));
     object.add("cost", or_null(o.cost));
-    object.add("primal", or_null(c.primal));
+    object.add("primal", known ? primal_json(c) : Json());
     object.add("dual", bound ? Json(c.dual) : Json());
     object.add("relative_gap", bound ? Json(c.relative_gap) : Json());
   }

@@ -51,11 +51,11 @@ std::string as_text(const Metrics& m, bool binary) {
 int Evaluate::run() {
   std::vector<Model> models;
   if (all) {
-    Result<std::vector<Model>> loaded = load_models(model_path);
+    Result<std::vector<Model>> loaded = load_models(model_path, &stop_flag());
     if (!loaded.ok()) return reporter.fail(loaded.error());
     models = *std::move(loaded);
   } else {
-    Result<Model> loaded = load_model(model_path, cost);
+    Result<Model> loaded = load_model(model_path, cost, &stop_flag());
     if (!loaded.ok()) return reporter.fail(loaded.error());
     models.push_back(*std::move(loaded));
   }
@@ -64,13 +64,12 @@ int Evaluate::run() {
   std::vector<double> costs;
   std::vector<Metrics> found;
   for (const Model& model : models) {
-    Result<Predictions> predictions = predict(model, *rows, threads);
+    Result<Predictions> predictions = predict(model, *rows, threads, &stop_flag());
     if (!predictions.ok()) return reporter.fail(predictions.error());
-    Result<Metrics> metrics = evaluate(model, *rows, *predictions);
+    Result<Metrics> metrics = evaluate(model, *rows, *predictions, &stop_flag());
     if (!metrics.ok()) return reporter.fail(metrics.error());
     costs.push_back(model.origin.cost);
     found.push_back(*std::move(metrics));
-    if (stop_flag().load()) return signal_exit_code();
   }
   const Result<void> printed = print(all    ? metrics_table(costs, found, models, json)
                                      : json ? metrics_json(found[0]).dump() + "\n"
@@ -115,7 +114,7 @@ std::string metrics_table(std::span<const double> costs, std::span<const Metrics
       entry.add("relative_gap", or_null(all, all.relative_gap));
       entry.add("norm", norm(models[k]));
       text += fmt::format(" {:>9} {:>10.5g}",
-                          all.bound == "none" ? "-" : fmt::format("{:.2g}", all.relative_gap),
+                          !all.bounded() ? "-" : fmt::format("{:.2g}", all.relative_gap),
                           norm(models[k]));
     }
     entry.add("metrics", metrics_json(m));

@@ -50,11 +50,11 @@ int Predict::run() {
   inputs.push_back(model_path);
   const Result<void> checked = check_outputs({output}, inputs);
   if (!checked.ok()) return reporter.fail(checked.error(), "nothing predicted");
-  Result<Model> model = load_model(model_path, cost);
+  Result<Model> model = load_model(model_path, cost, &stop_flag());
   if (!model.ok()) return reporter.fail(model.error(), "nothing predicted");
   Result<Dataset> rows = load_for(*model, data, !no_labels, threads, reporter);
   if (!rows.ok()) return reporter.fail(rows.error(), "nothing predicted");
-  Result<Predictions> predictions = predict(*model, *rows, threads);
+  Result<Predictions> predictions = predict(*model, *rows, threads, &stop_flag());
   if (!predictions.ok()) return reporter.fail(predictions.error());
   if (stop_flag().load()) return signal_exit_code();  // nothing is written
   Result<OutputFile> out = OutputFile::create(output);

@@ -175,7 +175,7 @@ void StreamCommand::check_agreement(const Model& model) const {
 Result<Stream> StreamCommand::begin() {
   const StreamOptions options = stream_options();
   if (!resume) return Stream::create(options);
-  Result<Model> model = load_model(model_path);
+  Result<Model> model = load_model(model_path, {}, &stop_flag());
   if (!model.ok()) return model.error();
   if (model->stream) {
     check_agreement(*model);

@@ -78,7 +78,7 @@ Json problems_json(const TrainReport& report) {
   for (std::size_t k = 0; k < report.model.problems.size(); ++k) {
     const BinaryProblem& p = report.model.problems[k];
     problems.push_back({{"class", std::to_string(p.label)},
-                        {"primal", p.certificate.primal},
+                        {"primal", primal_json(p.certificate)},
                         {"dual", or_null(p.certificate, p.certificate.dual)},
                         {"relative_gap", or_null(p.certificate, p.certificate.relative_gap)},
                         {"iterations", p.iterations},
@@ -91,7 +91,7 @@ void add_certificate(Json& object, const TrainReport& report) {
   const Certificate all = report.model.certificate();
   object.add("cost", report.model.origin.cost);
   object.add("lambda", report.lambda);
-  object.add("primal", all.primal);
+  object.add("primal", primal_json(all));
   object.add("dual", or_null(all, all.dual));
   object.add("relative_gap", or_null(all, all.relative_gap));
 }
@@ -192,7 +192,7 @@ int Train::run_folds() {
 
 // Of a file with several models the one whose cost is nearest, as a ratio, to the first here.
 Result<Model> Train::load_start() const {
-  Result<std::vector<Model>> models = load_models(start_path);
+  Result<std::vector<Model>> models = load_models(start_path, &stop_flag());
   if (!models.ok()) return models.error();
   const double cost = options.path.empty() ? options.cost : options.path.front();
   return std::move(*std::ranges::min_element(*models, {}, [cost](const Model& model) {
@@ -203,9 +203,10 @@ Result<Model> Train::load_start() const {
 // "gap 0.00071 (primal 4.1, bound 4.09)"
 std::string reached(const Model& model) {
   const Certificate all = model.certificate();
-  return all.bound == "none" ? fmt::format("primal {:.8g}, without a bound", all.primal)
-                             : fmt::format("gap {:.2g} (primal {:.8g}, bound {:.8g})",
-                                           all.relative_gap, all.primal, all.dual);
+  if (!all.known()) return "gap not known";
+  return !all.bounded() ? fmt::format("primal {:.8g}, without a bound", all.primal)
+                        : fmt::format("gap {:.2g} (primal {:.8g}, bound {:.8g})", all.relative_gap,
+                                      all.primal, all.dual);
 }
 
 Result<std::vector<TrainReport>> Train::learn(const Dataset& rows, TrainControl control) {

@@ -22,13 +22,13 @@ struct Verify {
 
 // A bound that is not there is null, not a number.
 Json as_json(const Certificate& c) {
-  const bool bound = c.bound != "none";
-  return {{"primal", c.primal},
-          {"dual", bound ? Json(c.dual) : Json()},
-          {"relative_gap", bound ? Json(c.relative_gap) : Json()}};
+  return {{"primal", primal_json(c)},
+          {"dual", or_null(c, c.dual)},
+          {"relative_gap", or_null(c, c.relative_gap)}};
 }
 
 std::string line(const char* name, const Certificate& c) {
+  if (!c.known()) return fmt::format("{:<11} not known: training was interrupted\n", name);
   if (c.bound == "none") return fmt::format("{:<11} primal {:.12g}, no bound\n", name, c.primal);
   return fmt::format("{:<11} primal {:.12g}, bound {:.12g}, gap {:.3g}\n", name, c.primal, c.dual,
                      c.relative_gap);
@@ -55,7 +55,7 @@ Json as_json(const VerifyReport& report) {
 std::string as_text(const VerifyReport& report) {
   std::string text = line("recomputed", report.recomputed) + line("stored", report.stored);
   const bool witness = report.recomputed.bound == "witness";
-  if (report.agrees) {
+  if (report.agrees && report.stored.known()) {
     text += witness ? "the certificate agrees with the data\n"
                     : "the primal agrees with the data; the model carries no proof of its bound\n";
   }
@@ -65,11 +65,11 @@ std::string as_text(const VerifyReport& report) {
 int Verify::run() {
   std::vector<Model> models;
   if (cost) {
-    Result<Model> one = load_model(model_path, cost);
+    Result<Model> one = load_model(model_path, cost, &stop_flag());
     if (!one.ok()) return reporter.fail(one.error());
     models.push_back(*std::move(one));
   } else {
-    Result<std::vector<Model>> loaded = load_models(model_path);
+    Result<std::vector<Model>> loaded = load_models(model_path, &stop_flag());
     if (!loaded.ok()) return reporter.fail(loaded.error());
     models = *std::move(loaded);
   }

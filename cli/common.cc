@@ -61,6 +61,11 @@ void install_signal_handlers() {
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
   for (const int number : {SIGINT, SIGTERM, SIGXCPU}) sigaction(number, &action, nullptr);
+  // Who was started by nohup does not care whether the terminal is there.
+  struct sigaction before {};
+  if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) {
+    sigaction(SIGHUP, &action, nullptr);
+  }
   action.sa_handler = on_bus_error;
   sigaction(SIGBUS, &action, nullptr);
   // A file that grows too large shall be an error of write(), not the end of the program.
@@ -325,8 +330,11 @@ Json trace_json(const Progress& p) {
           {"search_seconds", p.search_seconds}};
 }
 
+Json primal_json(const Certificate& certificate) {
+  return certificate.known() ? Json(certificate.primal) : Json();
+}
 Json or_null(const Certificate& certificate, double value) {
-  return certificate.bound == "none" ? Json() : Json(value);
+  return certificate.bounded() ? Json(value) : Json();
 }
 
 Result<void> print(const std::string& text) {

@@ -28,12 +28,13 @@ std::vector<int> deal(const Dataset& data, int folds, std::uint64_t seed) {
 }
 
 // The rows in this part, or those in all others.
-Dataset fold_of(const Dataset& data, std::span<const int> part, int fold, bool inside) {
+Dataset fold_of(const Dataset& data, std::span<const int> part, int fold, bool inside,
+                const StopToken& stop) {
   std::vector<std::uint64_t> rows;
   for (std::uint64_t i = 0; i < data.rows(); ++i) {
     if ((part[i] == fold) == inside) rows.push_back(i);
   }
-  return keep_rows(data, rows);
+  return keep_rows(data, rows, stop);
 }
 
 // What was predicted for the rows of one part, to their places among all.
@@ -73,9 +74,10 @@ Result<std::vector<Metrics>> cross_validate_path(const Dataset& data, int folds,
     const std::size_t costs = std::max(std::size_t{1}, options.path.size());
     std::vector<Predictions> all(costs);
     Model shape;  // labels and classes are the same in every fold
+    const StopToken stop(control.stop);
     for (int fold = 0; fold < folds; ++fold) {
       const std::vector<TrainReport> runs =
-          take(train_path(fold_of(data, part, fold, false), options, control));
+          take(train_path(fold_of(data, part, fold, false, stop), options, control));
       const bool cut = runs.size() < costs && control.stop != nullptr && control.stop->load();
       if (cut || runs.back().status == StopReason::interrupted) {
         fail("run.interrupted", fmt::format("interrupted in fold {} of {}", fold + 1, folds));
@@ -84,14 +86,15 @@ Result<std::vector<Metrics>> cross_validate_path(const Dataset& data, int folds,
         fail("usage.value", fmt::format("--time-limit: in fold {} it was up after {} of {} costs",
                                         fold + 1, runs.size(), costs));
       }
-      const Dataset held = fold_of(data, part, fold, true);
+      const Dataset held = fold_of(data, part, fold, true, stop);
       for (std::size_t c = 0; c < costs; ++c) {
-        put(take(predict(runs[c].model, held, options.threads)), part, fold, all[c]);
+        put(take(predict(runs[c].model, held, options.threads, control.stop)), part, fold, all[c]);
       }
       shape = runs.back().model;
     }
     std::vector<Metrics> metrics;
-    for (const Predictions& some : all) metrics.push_back(take(evaluate(shape, data, some)));
+    for (const Predictions& some : all)
+      metrics.push_back(take(evaluate(shape, data, some, control.stop)));
     return metrics;
   });
 }

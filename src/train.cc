@@ -30,6 +30,10 @@ namespace {
 constexpr std::uint64_t kMaxWitnessBytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t kKernelVectors = 32;  // as long as there are columns, in the way of kernels
 
+// A signal shall be obeyed within a second. Counted from it, preparations may go on for so many
+// seconds, and the certificate, which is left out if it cannot be made.
+constexpr double kPrepareGrace = 0.3, kCertifyGrace = 0.75;
+
 // Memory for kernel values that are kept, where `need` is what training takes besides; how much
 // there is changes the time only.
 std::uint64_t kernel_memory(const TrainOptions& options, double need) {
@@ -47,7 +51,8 @@ class Trainer {
         control_(control),
         solver_(chosen_solver(options)),
         gap_(options.gap.value_or(solver_ == Solver::pegasos ? 0 : kDefaultGap)),
-        pool_(options.threads),
+        stop_(control.stop),
+        pool_(options.threads, &stop_),
         witness_(options.witness) {
     if (control.observer) {
       observer_ = [this](Progress progress) {
@@ -61,11 +66,14 @@ class Trainer {
   // One report a cost; fewer where the run was stopped.
   std::vector<TrainReport> run(std::span<const double> costs) {
     warm_starts_ = costs.size() > 1;
-    const TrainingMemory need =
-        check_data(data_, options_, control_.start != nullptr || warm_starts_, report_.warnings);
-    kernel_memory_ = kernel_memory(options_, need.all());
-    check_scale(data_, pool_, report_.warnings);
-    prepare();
+    {
+      const Pool::Grace grace(pool_, kPrepareGrace);
+      const TrainingMemory need =
+          check_data(data_, options_, control_.start != nullptr || warm_starts_, report_.warnings);
+      kernel_memory_ = kernel_memory(options_, need.all());
+      check_scale(data_, pool_, report_.warnings);
+      prepare();
+    }
     check_pegasos();
     TrainReport shape = report_;  // what is the same for every cost
     shape.warnings.clear();
@@ -109,8 +117,9 @@ class Trainer {
       if (groups == 1) {
         solve(0, problems, pool_);
       } else {
+        const Pool::Grace whole(pool_, Pool::Grace::kForever);  // each is asked to end by itself
         pool_.run(groups, [&](std::size_t group) {
-          Pool alone(1);
+          Pool alone(1, &stop_);
           solve(problems * group / groups, problems * (group + 1) / groups, alone);
         });
       }
@@ -139,9 +148,9 @@ class Trainer {
         model.problems.size() * std::max(std::size_t{1}, options_.path.size());
     if (are_sparse(data_.nonzeros(), data_.features(),
                    model.kernel.linear() ? vectors : kKernelVectors)) {
-      std::vector<std::uint32_t> columns = occurring_columns(data_);
+      std::vector<std::uint32_t> columns = occurring_columns(data_, pool_);
       if (columns.empty()) columns = {0};  // none would mean all
-      compact_ = keep_columns(data_, columns);
+      compact_ = keep_columns(data_, columns, pool_);
       rows_ = &compact_;
       if (model.kernel.linear()) model.columns = std::move(columns);
     }
@@ -185,9 +194,7 @@ class Trainer {
     warm_.resize(warm_starts_ ? report_.model.problems.size() : 0);
   }
 
-  bool stopped() const {
-    return control_.stop != nullptr && control_.stop->load(std::memory_order_relaxed);
-  }
+  bool stopped() const { return stop_.up(); }
 
   // Whether problem k does not begin at 0.
   bool has_start(std::size_t k) const {
@@ -331,7 +338,9 @@ class Trainer {
 
   void note_end(std::size_t k, bool interrupted) {
     const std::lock_guard lock(mutex_);
-    interrupted_ = interrupted_ || (interrupted && !converged(report_.model.problems[k]));
+    const BinaryProblem& problem = report_.model.problems[k];
+    interrupted_ =
+        interrupted_ || !problem.certificate.known() || (interrupted && !converged(problem));
   }
 
   void count(std::size_t k, const Solution& solution, const Monitor& monitor,
@@ -359,14 +368,21 @@ class Trainer {
     BinaryProblem& out = model.problems[k];
     const Stopwatch certify_clock;
     if (problem.free_bias) balance(problem, solution.alpha);
-    out.certificate = certify(problem, solution.w, solution.alpha, pool);
-    // Where planes cancel each other, their rounding may leave points that are worse than 0.
-    const bool lost = control_.start == nullptr && out.certificate.primal > initial_primal_;
-    const bool no_bound = out.certificate.dual < 0;
-    if (cutting_planes(solver_) && (lost || no_bound)) {
-      if (lost) std::ranges::fill(solution.w, 0.0);
-      if (no_bound) std::ranges::fill(solution.alpha, 0.0);
+    try {
+      const Pool::Grace grace(pool, kCertifyGrace);
       out.certificate = certify(problem, solution.w, solution.alpha, pool);
+      // Where planes cancel each other, their rounding may leave points that are worse than 0;
+      // dual variables that an interrupt left unmeasured may be so too.
+      const bool lost = cutting_planes(solver_) && control_.start == nullptr &&
+                        out.certificate.primal > initial_primal_;
+      const bool no_bound = out.certificate.dual < 0;
+      if (lost || no_bound) {
+        if (lost) std::ranges::fill(solution.w, 0.0);
+        if (no_bound) std::ranges::fill(solution.alpha, 0.0);
+        out.certificate = certify(problem, solution.w, solution.alpha, pool);
+      }
+    } catch (const Interrupted&) {
+      out.certificate = {.bound = "unknown"};
     }
     if (witness_) out.witness = compact(problem, solution.alpha);
     const double certify_seconds = certify_clock.seconds();
@@ -411,10 +427,21 @@ class Trainer {
       model.problems[k].bias = feature * feature * sum;
       alphas.push_back(std::move(solution.alpha));
     }
-    const std::vector<Certificate> certificates = certify(
-        problems, model.kernel, rows_ == &data_ ? model.support : keep_rows(*rows_, support),
-        model.weights, alphas, pool_);
+    std::vector<Certificate> certificates(problems.size(), {.bound = "unknown"});
+    try {
+      const Pool::Grace grace(pool_, kCertifyGrace);
+      certificates = certify(problems, model.kernel,
+                             rows_ == &data_ ? model.support : keep_rows(*rows_, support),
+                             model.weights, alphas, pool_);
+    } catch (const Interrupted&) {
+      // As they are: not known.
+    }
     for (std::size_t k = 0; k < model.problems.size(); ++k) {
+      if (certificates[k].dual < 0) {  // left unmeasured by an interrupt; 0 is a bound
+        std::ranges::fill(alphas[k], 0.0);
+        certificates[k].dual = 0;
+        set_gap(certificates[k]);
+      }
       model.problems[k].certificate = certificates[k];
       const bool keeps = witness_ && !alphas[k].empty();
       if (keeps) model.problems[k].witness = compact(problems[k], alphas[k]);
@@ -481,7 +508,8 @@ class Trainer {
   }
 
   bool converged(const BinaryProblem& problem) const {
-    return gap_ > 0 && problem.certificate.relative_gap <= gap_;
+    const Certificate& certificate = problem.certificate;
+    return gap_ > 0 && certificate.known() && certificate.relative_gap <= gap_;
   }
 
   void finish() {
@@ -508,6 +536,12 @@ class Trainer {
       if (gap_ == 0) message += ", before all epochs were done";
       report_.warnings.push_back(
           make_warning(stalled_ ? "solver.stalled" : "solver.limit", std::move(message)));
+    }
+    if (!model.certificate().known()) {
+      report_.warnings.push_back(
+          make_warning("certificate.skipped",
+                       "interrupted; there was no time to compute how good the model is: `hinge "
+                       "verify MODEL DATA` does"));
     }
     report_.data_passes =
         static_cast<double>(report_.rows_touched) / static_cast<double>(data_.rows());
@@ -536,6 +570,7 @@ class Trainer {
   const TrainControl& control_;
   const Solver solver_;
   const double gap_;  // asked for; 0 = none
+  const StopToken stop_;
   Pool pool_;
   Stopwatch clock_;
   std::vector<double> costs_;
@@ -561,6 +596,15 @@ class Trainer {
   bool cut_short_ = false;
 };
 
+std::vector<TrainReport> run(const Dataset& data, const TrainOptions& options,
+                             const TrainControl& control, std::span<const double> costs) {
+  try {
+    return Trainer(data, options, control).run(costs);
+  } catch (const Interrupted&) {
+    fail("run.interrupted", "interrupted before there was a model");
+  }
+}
+
 }  // namespace
 
 Result<TrainReport> train(const Dataset& data, const TrainOptions& options,
@@ -568,7 +612,7 @@ Result<TrainReport> train(const Dataset& data, const TrainOptions& options,
   return guard([&] {
     take(validate(options));
     if (!options.path.empty()) fail("usage.value", "several costs: only train_path() takes them");
-    return std::move(Trainer(data, options, control).run(std::span(&options.cost, 1)).front());
+    return std::move(run(data, options, control, std::span(&options.cost, 1)).front());
   });
 }
 
@@ -576,8 +620,8 @@ Result<std::vector<TrainReport>> train_path(const Dataset& data, const TrainOpti
                                             const TrainControl& control) {
   return guard([&] {
     take(validate(options));
-    return Trainer(data, options, control)
-        .run(options.path.empty() ? std::span(&options.cost, 1) : std::span(options.path));
+    return run(data, options, control,
+               options.path.empty() ? std::span(&options.cost, 1) : std::span(options.path));
   });
 }
 

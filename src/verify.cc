@@ -21,6 +21,7 @@ namespace hinge {
 namespace {
 
 constexpr double kAgreement = 1e-9;
+constexpr double kProvedGrace = 0.75;  // seconds after a signal
 
 bool close(double a, double b) {
   return std::isfinite(a) && std::isfinite(b) &&
@@ -55,8 +56,8 @@ void check_data(const Model& model, const Dataset& data, Pool& pool) {
 }
 
 // Columns that occur in the data or have a weight.
-std::vector<std::uint32_t> all_columns(const Model& model, const Dataset& data) {
-  const std::vector<std::uint32_t> occurring = occurring_columns(data);
+std::vector<std::uint32_t> all_columns(const Model& model, const Dataset& data, Pool& pool) {
+  const std::vector<std::uint32_t> occurring = occurring_columns(data, pool);
   std::vector<std::uint32_t> all;
   std::ranges::set_union(occurring, model.columns, std::back_inserter(all));
   return all;
@@ -82,16 +83,17 @@ std::vector<double> point(const Model& model, std::span<const std::uint32_t> col
 
 // The data and the support rows of a model with a kernel, in the same columns: where few among many
 // occur, those that do.
-std::pair<Dataset, Dataset> in_same_columns(const Dataset& data, const Dataset& support) {
+std::pair<Dataset, Dataset> in_same_columns(const Dataset& data, const Dataset& support,
+                                            Pool& pool) {
   constexpr std::uint64_t kVectors = 32;  // as long as there are columns, in the way of the proof
   if (!are_sparse(data.nonzeros() + support.nonzeros(), data.features(), kVectors)) {
     return {data, support};
   }
-  const std::vector<std::uint32_t> ours = occurring_columns(data),
-                                   theirs = occurring_columns(support);
+  const std::vector<std::uint32_t> ours = occurring_columns(data, pool),
+                                   theirs = occurring_columns(support, pool);
   std::vector<std::uint32_t> all;
   std::ranges::set_union(ours, theirs, std::back_inserter(all));
-  return {keep_columns(data, all), keep_columns(support, all)};
+  return {keep_columns(data, all, pool), keep_columns(support, all, pool)};
 }
 
 // What the data says of a model: one certificate a problem.
@@ -100,12 +102,12 @@ class Recount {
   Recount(const Model& model, const Dataset& original, const VerifyOptions& options, Pool& pool)
       : model_(model), options_(options), pool_(pool) {
     if (!model.kernel.linear()) {
-      std::tie(data_, support_) = in_same_columns(original, model.support);
+      std::tie(data_, support_) = in_same_columns(original, model.support, pool);
     } else if (!model.columns.empty()) {
       // A model of few columns among many has the columns of its data; weights elsewhere were
       // forged.
-      columns_ = all_columns(model, original);
-      data_ = keep_columns(original, columns_);
+      columns_ = all_columns(model, original, pool);
+      data_ = keep_columns(original, columns_, pool);
     } else {
       data_ = original;
     }
@@ -132,6 +134,8 @@ class Recount {
       const BinaryProblem& stored = model_.problems[k];
       const std::vector<std::int8_t> y = signs(data_, stored.label);
       const std::vector<double> a = alpha(problem(y), k);
+      // What was found of a bound when a signal came is worth knowing.
+      const Pool::Grace grace(pool_, options_.prove ? kProvedGrace : 0);
       found.push_back(certify(problem(y), point(model_, columns_, k), a, pool_));
       if (!a.empty() && stored.witness.empty()) found.back().bound = "proved";
     }
@@ -195,6 +199,7 @@ bool bias_follows(const Model& model, std::size_t k) {
 // Whether what was stored follows from what was found.
 bool follows(const BinaryProblem& stored, const Certificate& found, bool provable) {
   const Certificate& claimed = stored.certificate;
+  if (!claimed.known()) return true;  // nothing is claimed
   if (!close(found.primal, claimed.primal)) return false;
   if (!provable) return claimed.bound == "none";
   if (claimed.bound == "none") return claimed.dual == 0 && claimed.relative_gap == 1;
@@ -214,7 +219,8 @@ Result<VerifyReport> verify(const Model& model, const Dataset& original,
     if (!(options.gap > 0 && options.gap <= 1)) {
       fail("usage.value", "gap: expected a number in (0, 1]");
     }
-    Pool pool(options.threads);
+    const StopToken stop(options.stop);
+    Pool pool(options.threads, &stop);
     check_data(model, original, pool);
     const std::vector<Certificate> found = Recount(model, original, options, pool).certificates();
     Model again;

@@ -143,6 +143,29 @@ TEST(Train, AnInterruptGivesTheBestModelSoFar) {
   EXPECT_TRUE(verify(report.model, data).value().agrees);
 }
 
+// As after an interrupt of a very large run: nothing is claimed, everything can be computed.
+TEST(Train, AModelWhoseCertificateWasSkippedCanBeVerified) {
+  const Dataset data = testing::random_dataset({.rows = 100, .classes = 3});
+  const Model trained = train(data, {}).value().model;
+  Model model = trained;
+  model.problems[1].certificate = {.bound = "unknown"};
+  EXPECT_FALSE(model.certificate().known());
+  EXPECT_FALSE(model.certificate().bounded());
+  const TempFolder folder;
+  ASSERT_TRUE(save_model(model, folder / "m").ok());
+  const Model read = load_model(folder / "m").value();
+  EXPECT_FALSE(read.certificate().known());
+  const VerifyReport report = verify(read, data).value();
+  EXPECT_TRUE(report.agrees);
+  EXPECT_FALSE(report.stored.known());
+  EXPECT_EQ(report.recomputed.primal, trained.certificate().primal);
+  EXPECT_EQ(report.recomputed.dual, trained.certificate().dual);
+  // What is not known has no value.
+  model.problems[1].certificate.primal = 1;
+  ASSERT_TRUE(save_model(model, folder / "m").ok());
+  EXPECT_EQ(load_model(folder / "m").error().id, "model.content");
+}
+
 TEST(Train, ClassesNotBegunWhenInterruptedCarryATrueCertificate) {
   const Dataset data = testing::random_dataset({.rows = 200, .classes = 5});
   const std::atomic<bool> stop{true};

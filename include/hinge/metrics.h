@@ -1,6 +1,7 @@
 // How well a model predicts labelled rows.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -29,7 +30,9 @@ struct Metrics {
       confusion;  // [true label][predicted]; empty beyond 2,000 labels
 };
 
-// `predictions` are of these rows by this model. Needs rows with labels.
-Result<Metrics> evaluate(const Model& model, const Dataset& data, const Predictions& predictions);
+// `predictions` are of these rows by this model. Needs rows with labels. When `stop` becomes true
+// it soon fails with run.interrupted.
+Result<Metrics> evaluate(const Model& model, const Dataset& data, const Predictions& predictions,
+                         const std::atomic<bool>* stop = nullptr);
 
 }  // namespace hinge

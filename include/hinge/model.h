@@ -10,6 +10,7 @@
 // class k on row x is sum_j w_k[j] K(support row j, x) + b_k.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -26,11 +27,18 @@ namespace hinge {
 // P(w) = 1/2|w|^2 + C sum_i c_i max(0, 1 - y_i <w,x_i>) and a lower bound D <= min P, both computed
 // from the data in double, with a kernel in its space; with a free bias b the margin is
 // y_i (<w,x_i> + b), and the minimum is over w and b. relative_gap = (P - D)/P; 1 without a bound.
+// A run that was interrupted may have had no time to compute them: they are then not known, and
+// verify() computes them.
 struct Certificate {
   double primal = 0;
   double dual = 0;
   double relative_gap = 1;
-  std::string bound;  // how D was obtained: "witness", "proved" (by verify), or "none"
+  // How D was obtained: "witness", "proved" (by verify), or "none"; "unknown": neither is known,
+  // and both are 0.
+  std::string bound;
+
+  bool known() const { return bound != "unknown"; }
+  bool bounded() const { return known() && bound != "none"; }
 };
 
 // Feasible dual variables 0 <= alpha_i <= U_i in compact form: 2 bits a row (0: zero, 1: at U_i,
@@ -113,7 +121,8 @@ struct Model {
   std::span<const double> weights_of(std::size_t problem) const {
     return std::span(weights).subspan(problem * width(), width());
   }
-  // Sums over the problems; relative_gap is the worst, bound "none" if any problem has none.
+  // Sums over the problems; relative_gap is the worst, bound "none" if any problem has none, and
+  // nothing is known if anything is not.
   Certificate certificate() const;
 };
 
@@ -124,8 +133,10 @@ struct Predictions {
 };
 
 // Columns the model has never seen count as zero; but with an rbf kernel they make a row longer,
-// and so farther from all others. Thread-safe; `threads` 0 = all cores.
-Result<Predictions> predict(const Model& model, const Dataset& data, int threads = 0);
+// and so farther from all others. Thread-safe; `threads` 0 = all cores. When `stop` becomes true it
+// soon fails with run.interrupted.
+Result<Predictions> predict(const Model& model, const Dataset& data, int threads = 0,
+                            const std::atomic<bool>* stop = nullptr);
 
 // native: a safetensors file that holds everything. liblinear: LIBLINEAR's text, which holds
 // labels, weights and bias, and no proof; numbers come back bit for bit. docs/formats.md has both.
@@ -149,11 +160,14 @@ Result<void> save_models(std::span<const Model> models, const std::string& path)
 // default in the model: origin.rows is 0, the bound is "none", and verify() refuses it.
 //
 // Of a file with several models `cost` says which: the nearest within one part in a million. Fails
-// with model.path where there is none of that cost, or several and no cost is given.
-Result<Model> load_model(const std::string& path, std::optional<double> cost = {});
+// with model.path where there is none of that cost, or several and no cost is given. `stop` is
+// asked while a pipe has nothing to say (run.interrupted).
+Result<Model> load_model(const std::string& path, std::optional<double> cost = {},
+                         const std::atomic<bool>* stop = nullptr);
 
 // All models of a file, by ascending cost: one, unless save_models wrote more.
-Result<std::vector<Model>> load_models(const std::string& path);
+Result<std::vector<Model>> load_models(const std::string& path,
+                                       const std::atomic<bool>* stop = nullptr);
 
 // Whether the file at `path` begins like a model of either format rather than like data.
 bool looks_like_model(const std::string& path);

@@ -16,14 +16,17 @@ struct VerifyOptions {
   bool prove = false;  // find a bound where the model has none, by dual descent
   double gap = 1e-3;   // how tight the bound found by `prove` shall be, relative to the optimum
   int threads = 0;
-  const std::atomic<bool>* stop = nullptr;  // polled while a bound is being found
+  // Polled: verify() then soon fails with run.interrupted. With `prove` it takes the bound found so
+  // far, if there is the time.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 struct VerifyReport {
   Certificate recomputed;  // over all problems, as Model::certificate()
   Certificate stored;
   // Primal and bound equal the stored ones to 1e-9 relative. Without a witness only the primal is
-  // compared: the stored bound is then not confirmed.
+  // compared: the stored bound is then not confirmed. A model that says nothing (bound "unknown",
+  // after an interrupt) agrees with anything.
   bool agrees = false;
 };
 

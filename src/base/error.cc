@@ -39,6 +39,9 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
      "Update hinge, or convert the text again."},
     {"cache.write", 0, "The cache could not be written; the run went on without it.",
      "Make the folder of the data writable, or do without --cache."},
+    {"certificate.skipped", 0,
+     "The run was interrupted, and how good the model is takes too long to compute.",
+     "The model is the best found. `hinge verify MODEL DATA` computes its gap."},
     {"check.constant", 0, "Some columns hold the same value in every row.",
      "They act as a bias and teach nothing else; leave them out or use --bias."},
     {"check.contradictions", 0, "The same features occur with different labels.",
@@ -340,6 +343,10 @@ std::string errno_text(int errno_value) {
 // Both texts fit into a std::string without memory of its own.
 Error out_of_memory_error() noexcept {
   return make_error("memory.alloc", "memory ran out");
+}
+
+Error interrupted_error() noexcept {
+  return make_error("run.interrupted", "interrupted");
 }
 
 Error internal_error(std::string_view what) noexcept {

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/stop.h"
 #include "hinge/result.h"
 
 namespace hinge {
@@ -42,8 +43,9 @@ inline void take(Result<void> result) {
   if (!result.ok()) throw Failure{result.error()};
 }
 
-// These two take no memory they cannot do without: guard() needs them when there is none.
+// These take no memory they cannot do without: guard() needs them when there is none.
 Error out_of_memory_error() noexcept;
+Error interrupted_error() noexcept;
 Error internal_error(std::string_view what) noexcept;
 
 // Runs f and returns what it returned, or what it threw, as a Result.
@@ -58,6 +60,8 @@ auto guard(F&& f) noexcept -> Result<std::invoke_result_t<F>> {
     }
   } catch (Failure& failure) {
     return std::move(failure.error);
+  } catch (const Interrupted&) {
+    return interrupted_error();
   } catch (const std::bad_alloc&) {
     return out_of_memory_error();
   } catch (const std::exception& e) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +18,8 @@ namespace {
 
 struct Descriptor {
   explicit Descriptor(const std::string& path)
-      : fd(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+      // A pipe nobody writes to yet must not be waited for here.
+      : fd(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (fd < 0) fail_errno("io.open", path, "open", errno);
     if (fstat(fd, &status) != 0) {
       const int reason = errno;
@@ -41,6 +43,13 @@ struct Descriptor {
   int fd;
   struct stat status {};
 };
+
+void wait_for_bytes(int fd, const StopToken& stop) {
+  pollfd request = {fd, POLLIN, 0};
+  do {
+    stop.poll();
+  } while (poll(&request, 1, 100) <= 0);
+}
 
 }  // namespace
 
@@ -90,7 +99,8 @@ void FileBytes::swap(FileBytes& other) noexcept {
 }
 
 FileBytes FileBytes::read(const std::string& path,
-                          const std::function<void(std::span<const std::byte>)>& check_head) {
+                          const std::function<void(std::span<const std::byte>)>& check_head,
+                          const StopToken& stop) {
   const Descriptor file(path);
   constexpr std::size_t kStep = std::size_t{1} << 20;
   FileBytes out;
@@ -100,8 +110,9 @@ FileBytes FileBytes::read(const std::string& path,
     // A little at first: what does not begin as it should is not read any further.
     bytes.resize(
         std::max(have + kStep, have == 0 ? 0 : static_cast<std::size_t>(file.status.st_size) + 1));
+    if (!S_ISREG(file.status.st_mode)) wait_for_bytes(file.fd, stop);
     const ssize_t count = ::read(file.fd, bytes.data() + have, bytes.size() - have);
-    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count < 0) fail_read(path, errno, have);
     if (have == 0) check_head(bytes.span().first(static_cast<std::size_t>(count)));
     have += static_cast<std::size_t>(count);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/buffer.h"
+#include "base/stop.h"
 
 struct stat;
 
@@ -40,9 +41,11 @@ class FileBytes {
   FileBytes& operator=(const FileBytes&) = delete;
 
   // A regular file, a pipe, or standard input ("-"), to its end. `check_head` sees the first bytes
-  // (up to 1 MiB) and may throw before the rest is read. Throws Failure (io.*).
+  // (up to 1 MiB) and may throw before the rest is read. Throws Failure (io.*), and Interrupted
+  // while a pipe has nothing to say.
   static FileBytes read(const std::string& path,
-                        const std::function<void(std::span<const std::byte>)>& check_head);
+                        const std::function<void(std::span<const std::byte>)>& check_head,
+                        const StopToken& stop = StopToken());
 
   // A regular file without reading it; where mapping is not possible it is read. Whoever uses the
   // bytes must live with SIGBUS if another process cuts the file short. Throws Failure (io.*).

@@ -39,6 +39,7 @@ struct Pool::Shared {
 
   std::size_t blocks = 0;
   const std::function<void(std::size_t)>* job = nullptr;
+  const Pool* pool = nullptr;
   std::atomic<std::size_t> next{0};
   std::atomic<bool> failed{false};
   std::size_t failed_block = 0;
@@ -49,6 +50,7 @@ struct Pool::Shared {
       const std::size_t block = next.fetch_add(1, std::memory_order_relaxed);
       if (block >= blocks) return;
       try {
+        pool->poll();
         (*job)(block);
       } catch (...) {
         const std::lock_guard lock(mutex);
@@ -76,7 +78,8 @@ struct Pool::Shared {
   }
 };
 
-Pool::Pool(int threads) : threads_(std::min(threads > 0 ? threads : available_cores(), 4096)) {}
+Pool::Pool(int threads, const StopToken* stop)
+    : threads_(std::min(threads > 0 ? threads : available_cores(), 4096)), stop_(stop) {}
 
 Pool::~Pool() {
   if (!shared_) return;
@@ -115,7 +118,10 @@ void Pool::start() {
 
 void Pool::run(std::size_t blocks, const std::function<void(std::size_t)>& f) {
   if (threads_ == 1 || blocks <= 1) {
-    for (std::size_t block = 0; block < blocks; ++block) f(block);
+    for (std::size_t block = 0; block < blocks; ++block) {
+      poll();
+      f(block);
+    }
     return;
   }
   start();
@@ -124,6 +130,7 @@ void Pool::run(std::size_t blocks, const std::function<void(std::size_t)>& f) {
     const std::lock_guard lock(shared.mutex);
     shared.blocks = blocks;
     shared.job = &f;
+    shared.pool = this;
     shared.next.store(0, std::memory_order_relaxed);
     shared.failed.store(false, std::memory_order_relaxed);
     shared.failure = nullptr;

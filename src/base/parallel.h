@@ -8,20 +8,28 @@
 // The first exception (of the lowest block that threw) is thrown on by run(); blocks not yet begun
 // are skipped. Where threads cannot be started, the pool works with fewer, down to the calling
 // thread. In a forked child the pool starts new threads on first use. Only one run() at a time.
+//
+// A pool may know a stop token. Before each block it is asked, and run() ends with Interrupted, so
+// that all work cut into blocks can be stopped without a word about it where the work is described.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <utility>
+
+#include "base/stop.h"
 
 namespace hinge {
 
 class Pool {
  public:
   // threads: 0 = as many as this process may use. Threads start on the first run() that needs them.
-  explicit Pool(int threads);
+  // `stop` must outlive the pool.
+  explicit Pool(int threads, const StopToken* stop = nullptr);
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -31,11 +39,35 @@ class Pool {
 
   void run(std::size_t blocks, const std::function<void(std::size_t)>& f);
 
+  // For work that is not cut into blocks: throws Interrupted if run() would. Thread-safe.
+  void poll() const {
+    if (stop_ != nullptr && stop_->up(grace_)) throw Interrupted{};
+  }
+
+  // While it lives, work goes on until the flag has been up for so many seconds; kForever: work
+  // that must not be left half done. The longest of nested ones counts.
+  class Grace {
+   public:
+    static constexpr double kForever = std::numeric_limits<double>::infinity();
+    Grace(Pool& pool, double seconds) : pool_(pool), before_(pool.grace_) {
+      pool_.grace_ = std::max(before_, seconds);
+    }
+    ~Grace() { pool_.grace_ = before_; }
+    Grace(const Grace&) = delete;
+    Grace& operator=(const Grace&) = delete;
+
+   private:
+    Pool& pool_;
+    double before_;
+  };
+
  private:
   struct Shared;
   void start();
 
   int threads_;
+  const StopToken* stop_;
+  double grace_ = 0;        // seconds
   std::int64_t owner_ = 0;  // process that started the workers
   std::unique_ptr<Shared> shared_;
 };

@@ -60,7 +60,8 @@ std::uint64_t checksum_text(std::string_view text) {
 
 }  // namespace
 
-void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Metadata metadata) {
+void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Metadata metadata,
+                       const StopToken& stop) {
   std::ranges::sort(tensors, [](const Tensor& a, const Tensor& b) {
     const std::uint64_t wa = info(a.dtype).width, wb = info(b.dtype).width;
     return wa != wb ? wa > wb : a.name < b.name;
@@ -95,7 +96,14 @@ void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Met
   const std::uint64_t length = header.size();
   take(out.write({reinterpret_cast<const char*>(&length), sizeof length}));
   take(out.write(header));
-  for (const Tensor& t : tensors) take(out.write(as_text(t.bytes)));
+  constexpr std::size_t kPiece = std::size_t{1} << 22;
+  for (const Tensor& t : tensors) {
+    for (std::size_t at = 0; at < t.bytes.size(); at += kPiece) {
+      stop.poll();
+      take(out.write(as_text(t.bytes).substr(at, kPiece)));
+    }
+  }
+  stop.poll();
   take(out.commit());
 }
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/file_bytes.h"
+#include "base/stop.h"
 
 namespace hinge {
 
@@ -50,8 +51,9 @@ bool looks_like_tensor_file(std::string_view head);
 using Metadata = std::map<std::string, std::string>;
 
 // Tensors are laid out wide types first, then by name. Checksums are added to the metadata. Throws
-// Failure (io.*).
-void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Metadata metadata);
+// Failure (io.*), and Interrupted while nothing has happened yet to what was there.
+void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Metadata metadata,
+                       const StopToken& stop = StopToken());
 
 class TensorFile {
  public:

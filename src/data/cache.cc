@@ -102,8 +102,10 @@ Dataset read_cached(const std::vector<std::string>& paths, const ReadOptions& op
   Dataset data = read_text(paths, options, found);
   const Result<void> written = guard([&] {
     if (describe(paths) != source) fail("io.changed", "the text changed while it was read");
-    write_dataset(data, path, {{"source", source}, {"options", how}, {"warnings", pack(found)}});
+    write_dataset(data, path, {{"source", source}, {"options", how}, {"warnings", pack(found)}},
+                  options.stop);
   });
+  if (!written.ok() && written.error().id == "run.interrupted") throw Failure{written.error()};
   if (!stale.empty()) {
     stale += written.ok() ? "; rebuilt" : "; not used";
     warnings.push_back(make_warning("cache.stale", std::move(stale)));

@@ -23,10 +23,11 @@ struct ColumnRange {
   double scale() const { return std::max(std::abs(low), std::abs(high)); }
 };
 
-std::vector<ColumnRange> column_ranges(const Dataset& data) {
+std::vector<ColumnRange> column_ranges(const Dataset& data, const Pool& pool) {
   std::vector<ColumnRange> ranges(data.features());
   data.visit([&](const auto& m) {
     for (std::uint64_t k = 0; k < m.nonzeros(); ++k) {
+      if (k % (1 << 20) == 0) pool.poll();
       ColumnRange& range = ranges[m.columns[k]];
       const auto value = static_cast<double>(m.values[k]);
       ++range.count;
@@ -38,12 +39,12 @@ std::vector<ColumnRange> column_ranges(const Dataset& data) {
 }
 
 // `columns` are the numbers of data's columns in the file; empty: as they are.
-void check_columns(const Dataset& data, std::span<const std::uint32_t> columns,
+void check_columns(const Dataset& data, std::span<const std::uint32_t> columns, const Pool& pool,
                    std::vector<Error>& findings) {
   const auto name = [&](std::size_t j) {
     return (columns.empty() ? j : columns[j]) + static_cast<std::size_t>(data.index_base());
   };
-  const std::vector<ColumnRange> ranges = column_ranges(data);
+  const std::vector<ColumnRange> ranges = column_ranges(data, pool);
   std::size_t constant = 0, first_constant = 0, smallest = 0, largest = 0;
   bool any = false;
   for (std::size_t j = 0; j < ranges.size(); ++j) {
@@ -78,17 +79,22 @@ struct RowKey {
 };
 
 // Rows that equal an earlier one, by a 64-bit checksum.
-void check_duplicates(const Dataset& data, std::vector<Error>& findings) {
+void check_duplicates(const Dataset& data, const Pool& pool, std::vector<Error>& findings) {
   std::vector<RowKey> keys(data.rows());
   data.visit([&](const auto& m) {
     for (std::uint64_t i = 0; i < m.rows; ++i) {
+      if (i % 1024 == 0) pool.poll();
       const std::uint64_t from = m.offsets[i], to = m.offsets[i + 1];
       std::uint64_t sum = checksum(std::as_bytes(std::span(m.columns + from, m.columns + to)));
       sum = checksum(std::as_bytes(std::span(m.values + from, m.values + to)), sum);
       keys[i] = {sum, data.labels()[i], i};
     }
   });
-  std::ranges::sort(keys);
+  std::uint64_t asked = 0;
+  std::ranges::sort(keys, [&](const RowKey& a, const RowKey& b) {
+    if (++asked % (1 << 20) == 0) pool.poll();
+    return a < b;
+  });
   std::uint64_t duplicates = 0, contradictions = 0;
   std::uint64_t first_duplicate = UINT64_MAX, first_contradiction = UINT64_MAX;
   for (std::size_t k = 1; k < keys.size(); ++k) {
@@ -159,15 +165,17 @@ Result<CheckReport> check_dataset(const std::string& source, const ReadOptions& 
     report.features = data.features();
     report.nonzeros = data.nonzeros();
     report.classes = data.classes();
+    const StopToken stop(options.stop);
+    Pool pool(options.threads, &stop);
     if (are_sparse(data.nonzeros(), data.features(), 1)) {
-      const std::vector<std::uint32_t> columns = occurring_columns(data);
-      check_columns(keep_columns(data, columns), columns, report.findings);
+      const std::vector<std::uint32_t> columns = occurring_columns(data, pool);
+      check_columns(keep_columns(data, columns, pool), columns, pool, report.findings);
     } else {
-      check_columns(data, {}, report.findings);
+      check_columns(data, {}, pool, report.findings);
     }
     estimate(data, report);
     check_classes(data, report.findings);
-    check_duplicates(data, report.findings);
+    check_duplicates(data, pool, report.findings);
     return report;
   });
 }

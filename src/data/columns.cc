@@ -1,23 +1,44 @@
 #include "data/columns.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/error.h"
 #include "data/dataset_builder.h"
 
 namespace hinge {
 
-std::vector<std::uint32_t> occurring_columns(const Dataset& data) {
-  return data.visit([](const auto& m) {
-    std::vector<std::uint32_t> columns(m.columns, m.columns + m.nonzeros());
-    std::ranges::sort(columns);
-    columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
-    columns.shrink_to_fit();
-    return columns;
+// Pieces are sorted, then joined two by two.
+std::vector<std::uint32_t> occurring_columns(const Dataset& data, Pool& pool) {
+  constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
+  const std::uint64_t nonzeros = data.nonzeros();
+  std::vector<std::vector<std::uint32_t>> pieces((nonzeros + kPiece - 1) / kPiece);
+  data.visit([&](const auto& m) {
+    pool.run(pieces.size(), [&](std::size_t k) {
+      std::vector<std::uint32_t>& piece = pieces[k];
+      piece.assign(m.columns + k * kPiece, m.columns + std::min(nonzeros, (k + 1) * kPiece));
+      std::ranges::sort(piece);
+      piece.erase(std::unique(piece.begin(), piece.end()), piece.end());
+    });
   });
+  while (pieces.size() > 1) {
+    std::vector<std::vector<std::uint32_t>> joined((pieces.size() + 1) / 2);
+    pool.run(joined.size(), [&](std::size_t k) {
+      if (2 * k + 1 < pieces.size()) {
+        std::ranges::set_union(pieces[2 * k], pieces[2 * k + 1], std::back_inserter(joined[k]));
+        pieces[2 * k] = pieces[2 * k + 1] = {};  // memory
+      } else {
+        joined[k] = std::move(pieces[2 * k]);
+      }
+    });
+    pieces = std::move(joined);
+  }
+  if (pieces.empty()) return {};
+  pieces[0].shrink_to_fit();
+  return std::move(pieces[0]);
 }
 
-Dataset keep_columns(const Dataset& data, std::span<const std::uint32_t> columns) {
+Dataset keep_columns(const Dataset& data, std::span<const std::uint32_t> columns, Pool& pool) {
   return data.visit([&]<class Value>(const CsrView<Value>& m) {
     DatasetArrays<Value> arrays;
     arrays.offsets.resize(m.rows + 1);
@@ -26,6 +47,7 @@ Dataset keep_columns(const Dataset& data, std::span<const std::uint32_t> columns
     arrays.labels.append(data.labels().data(), data.labels().size());
     std::uint64_t kept = 0;
     for (std::uint64_t i = 0; i < m.rows; ++i) {
+      if (i % 1024 == 0) pool.poll();
       arrays.offsets[i] = kept;
       auto from = columns.begin();  // both ascend
       for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
@@ -45,13 +67,14 @@ Dataset keep_columns(const Dataset& data, std::span<const std::uint32_t> columns
   });
 }
 
-Dataset keep_rows(const Dataset& data, std::span<const std::uint64_t> rows) {
+Dataset keep_rows(const Dataset& data, std::span<const std::uint64_t> rows, const StopToken& stop) {
   return data.visit([&]<class Value>(const CsrView<Value>& m) {
     DatasetArrays<Value> arrays;
     std::vector<double> weights;
     std::uint64_t end = 0;
     arrays.offsets.append(&end, 1);
     for (const std::uint64_t i : rows) {
+      if (i % 256 == 0) stop.poll();
       const std::uint64_t from = m.offsets[i], size = m.offsets[i + 1] - from;
       arrays.columns.append(m.columns + from, size);
       arrays.values.append(m.values + from, size);

@@ -6,18 +6,20 @@
 #include <span>
 #include <vector>
 
+#include "base/parallel.h"
 #include "hinge/dataset.h"
 
 namespace hinge {
 
 // The columns that occur, ascending.
-std::vector<std::uint32_t> occurring_columns(const Dataset& data);
+std::vector<std::uint32_t> occurring_columns(const Dataset& data, Pool& pool);
 
 // The same rows with only these columns (ascending), numbered by their place in the list.
-Dataset keep_columns(const Dataset& data, std::span<const std::uint32_t> columns);
+Dataset keep_columns(const Dataset& data, std::span<const std::uint32_t> columns, Pool& pool);
 
 // These rows, copied, with their labels and weights.
-Dataset keep_rows(const Dataset& data, std::span<const std::uint64_t> rows);
+Dataset keep_rows(const Dataset& data, std::span<const std::uint64_t> rows,
+                  const StopToken& stop = StopToken());
 
 // Whether so few of the columns occur that `vectors` vectors over all of them would be a waste.
 bool are_sparse(std::uint64_t occurring, std::uint64_t columns, std::uint64_t vectors);

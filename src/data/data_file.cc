@@ -207,7 +207,8 @@ Dataset map_dataset(TensorFile file, const ReadOptions& options) {
                                                    : map_arrays<double>(owner, options);
 }
 
-void write_dataset(const Dataset& data, const std::string& path, Metadata more) {
+void write_dataset(const Dataset& data, const std::string& path, Metadata more,
+                   const std::atomic<bool>* stop) {
   more["format"] = kFormat;
   more["version"] = kVersion;
   more["written_by"] = fmt::format("hinge {}", version());
@@ -225,7 +226,7 @@ void write_dataset(const Dataset& data, const std::string& path, Metadata more) 
   if (!data.weights().empty()) {
     tensors.push_back(tensor<double>("weights", {rows}, data.weights()));
   }
-  write_tensor_file(path, std::move(tensors), std::move(more));
+  write_tensor_file(path, std::move(tensors), std::move(more), StopToken(stop));
 }
 
 }  // namespace hinge

@@ -16,6 +16,7 @@ bool is_data_file(const std::string& path);
 Dataset map_dataset(TensorFile file, const ReadOptions& options);
 
 // Writes a data set; `more` is added to its metadata. Throws Failure (io.*).
-void write_dataset(const Dataset& data, const std::string& path, Metadata more = {});
+void write_dataset(const Dataset& data, const std::string& path, Metadata more = {},
+                   const std::atomic<bool>* stop = nullptr);
 
 }  // namespace hinge

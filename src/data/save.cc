@@ -56,7 +56,7 @@ Result<void> save_dataset(const Dataset& data, const std::string& path,
                           const SaveOptions& options) {
   return guard([&] {
     if (options.format == DataFormat::binary) {
-      write_dataset(data, path);
+      write_dataset(data, path, {}, options.stop);
       return;
     }
     if (!data.weights().empty()) {

@@ -26,11 +26,15 @@ struct Ranking {
 // half); average precision sums precision over the steps in recall. Rows of equal score are one
 // step.
 Ranking rank(const Dataset& data, const Predictions& predictions, std::size_t problem,
-             std::size_t problems, std::int64_t positive) {
+             std::size_t problems, std::int64_t positive, const StopToken& stop) {
   const auto score = [&](std::size_t i) { return predictions.scores[i * problems + problem]; };
   std::vector<std::size_t> order(data.rows());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return score(a) > score(b); });
+  std::uint64_t asked = 0;
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    if (++asked % (1 << 20) == 0) stop.poll();
+    return score(a) > score(b);
+  });
   double positives = 0, negatives = 0, pairs = 0, precision_sum = 0;
   for (std::size_t k = 0; k < order.size();) {
     double up = 0, down = 0;
@@ -51,8 +55,10 @@ Ranking rank(const Dataset& data, const Predictions& predictions, std::size_t pr
 
 }  // namespace
 
-Result<Metrics> evaluate(const Model& model, const Dataset& data, const Predictions& predictions) {
+Result<Metrics> evaluate(const Model& model, const Dataset& data, const Predictions& predictions,
+                         const std::atomic<bool>* flag) {
   return guard([&] {
+    const StopToken stop(flag);
     const std::size_t problems = model.problems.size();
     if (predictions.labels.size() != data.rows() ||
         predictions.scores.size() != data.rows() * problems) {
@@ -97,7 +103,7 @@ Result<Metrics> evaluate(const Model& model, const Dataset& data, const Predicti
       const std::size_t row = place(label);
       const double actual = found == data.classes().end() ? 0.0 : static_cast<double>(found->rows);
       const double precision = ratio(hits[row], said[row]), recall = ratio(hits[row], actual);
-      const Ranking ranking = rank(data, predictions, k, problems, label);
+      const Ranking ranking = rank(data, predictions, k, problems, label, stop);
       out.precision += precision;
       out.recall += recall;
       out.f1 += ratio(2 * precision * recall, precision + recall);

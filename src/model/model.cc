@@ -53,7 +53,7 @@ void linear_scores(const Model& model, const CsrView<Value>& m, std::uint64_t be
 class KernelScorer {
  public:
   // Columns that no support row has count in the length of a row alone.
-  KernelScorer(const Model& model, const Dataset& rows)
+  KernelScorer(const Model& model, const Dataset& rows, Pool& pool)
       : model_(model),
         rows_(rows),
         support_(model.support),
@@ -62,9 +62,9 @@ class KernelScorer {
         coefficients_(model.width() * stride_),
         numbers_(kSupport) {
     if (are_sparse(support_.nonzeros(), model.features, kMostRows)) {
-      columns_ = occurring_columns(support_);
-      support_ = keep_columns(support_, columns_);
-      common_ = keep_columns(rows, columns_);
+      columns_ = occurring_columns(support_, pool);
+      support_ = keep_columns(support_, columns_, pool);
+      common_ = keep_columns(rows, columns_, pool);
     }
     support_.visit([&](const auto& m) {
       for (std::uint64_t j = 0; j < m.rows; ++j) squares_.push_back(square_of(row_of(m, j)));
@@ -175,25 +175,28 @@ Certificate Model::certificate() const {
     sum.primal += problem.certificate.primal;
     sum.dual += problem.certificate.dual;
     sum.relative_gap = std::max(sum.relative_gap, problem.certificate.relative_gap);
+    if (!problem.certificate.known()) return {.bound = "unknown"};
     if (problem.certificate.bound == "none") sum.bound = "none";
   }
   return sum;
 }
 
-Result<Predictions> predict(const Model& model, const Dataset& rows, int threads) {
+Result<Predictions> predict(const Model& model, const Dataset& rows, int threads,
+                            const std::atomic<bool>* stop) {
   return guard([&] {
-    const Dataset data = model.columns.empty() ? rows : keep_columns(rows, model.columns);
+    const StopToken token(stop);
+    Pool pool(threads, &token);
+    const Dataset data = model.columns.empty() ? rows : keep_columns(rows, model.columns, pool);
     const std::size_t problems = model.problems.size();
     const bool reject = model.reject && model.labels.size() > 2;
     Predictions out;
     out.labels.resize(data.rows());
     out.scores.resize(data.rows() * problems);
     if (reject) out.rejected.resize(data.rows());
-    Pool pool(threads);
     std::vector<std::uint64_t> cuts = cut_rows(data);
     std::optional<KernelScorer> scorer;
     if (!model.kernel.linear()) {
-      scorer.emplace(model, data);
+      scorer.emplace(model, data, pool);
       cuts = even_cuts(data.rows());
     }
     data.visit([&](const auto& m) {

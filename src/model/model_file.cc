@@ -386,8 +386,14 @@ void check_sense(const TensorFile& file, const Model& model, std::size_t models)
   // have none.
   if ((o.rows == 0 || !model.kernel.positive_definite()) &&
       std::ranges::any_of(model.problems,
-                          [](const BinaryProblem& p) { return p.certificate.bound != "none"; })) {
+                          [](const BinaryProblem& p) { return p.certificate.bounded(); })) {
     file.reject("content", "a bound without rows or a kernel it could follow from");
+  }
+  for (const BinaryProblem& p : model.problems) {
+    const Certificate& c = p.certificate;
+    if (!c.known() && (c.primal != 0 || c.dual != 0 || c.relative_gap != 1)) {
+      file.reject("content", "values that are said to be unknown");
+    }
   }
 }
 

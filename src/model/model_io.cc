@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/stop.h"
 #include "base/tensor_file.h"
 #include "hinge/model.h"
 #include "model/liblinear_file.h"
@@ -73,11 +74,12 @@ Result<void> save_models(std::span<const Model> models, const std::string& path)
   });
 }
 
-Result<std::vector<Model>> load_models(const std::string& path) {
+Result<std::vector<Model>> load_models(const std::string& path, const std::atomic<bool>* stop) {
   return guard([&] {
-    FileBytes bytes = FileBytes::read(path, [&](std::span<const std::byte> head) {
+    const auto check_head = [&](std::span<const std::byte> head) {
       if (!begins_like_liblinear(as_text(head))) TensorFile::check_head(head, path, "model");
-    });
+    };
+    FileBytes bytes = FileBytes::read(path, check_head, StopToken(stop));
     const std::string_view text = as_text(bytes.span());
     return begins_like_liblinear(text)
                ? std::vector<Model>{read_liblinear(text, path)}
@@ -85,8 +87,9 @@ Result<std::vector<Model>> load_models(const std::string& path) {
   });
 }
 
-Result<Model> load_model(const std::string& path, std::optional<double> cost) {
-  return guard([&] { return choose(take(load_models(path)), cost, path); });
+Result<Model> load_model(const std::string& path, std::optional<double> cost,
+                         const std::atomic<bool>* stop) {
+  return guard([&] { return choose(take(load_models(path, stop)), cost, path); });
 }
 
 bool looks_like_model(const std::string& path) {

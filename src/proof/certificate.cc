@@ -37,12 +37,14 @@ Part loss(const Problem& problem, const CsrView<Value>& m, std::span<const doubl
   return part;
 }
 
-// v = sum_i alpha_i y_i x_i
+// v = sum_i alpha_i y_i x_i over some rows.
 template <class Value>
 std::vector<double> combine(const Problem& problem, const CsrView<Value>& m,
-                            std::span<const double> alpha) {
+                            std::span<const double> alpha, std::uint64_t begin, std::uint64_t end,
+                            const Pool& pool) {
   std::vector<double> v(problem.dimension());
-  for (std::uint64_t i = 0; i < m.rows; ++i) {
+  for (std::uint64_t i = begin; i < end; ++i) {
+    if (i % 1024 == 0) pool.poll();
     const double a = alpha[i] * problem.y[i];
     if (a == 0) continue;
     for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
@@ -65,22 +67,29 @@ void set_gap(Certificate& certificate) {
 Certificate certify(const Problem& problem, std::span<const double> w,
                     std::span<const double> alpha, Pool& pool) {
   const std::vector<std::uint64_t> cuts = cut_rows(*problem.data);
-  std::vector<Part> parts(cuts.size() - 1);
-  std::vector<double> v;
-  // Block 0 sums v, which cannot be cut by rows without one copy of v a block; the others the loss.
+  const std::size_t blocks = cuts.size() - 1;
+  std::vector<Part> losses(blocks);
+  // v is summed in parts, each a vector as long as w: few, and where rows are few against columns
+  // only one.
+  const std::size_t worth = problem.data->nonzeros() / (16 * problem.dimension() + 1);
+  const std::size_t parts =
+      alpha.empty() ? 0 : std::clamp<std::size_t>(worth, 1, std::clamp<std::size_t>(blocks, 1, 16));
+  std::vector<std::vector<double>> sums(parts);
   problem.data->visit([&](const auto& m) {
-    pool.run(cuts.size(), [&](std::size_t block) {
-      if (block > 0) {
-        parts[block - 1] = loss(problem, m, w, cuts[block - 1], cuts[block]);
-      } else if (!alpha.empty()) {
-        v = combine(problem, m, alpha);
+    pool.run(parts + blocks, [&](std::size_t block) {
+      if (block < parts) {
+        const std::uint64_t begin = cuts[blocks * block / parts],
+                            end = cuts[blocks * (block + 1) / parts];
+        sums[block] = combine(problem, m, alpha, begin, end, pool);
+      } else {
+        losses[block - parts] = loss(problem, m, w, cuts[block - parts], cuts[block - parts + 1]);
       }
     });
   });
   Certificate certificate;
   certificate.primal = half_square(w.first(problem.regularised()));
   double longest = 0;
-  for (const Part& part : parts) {
+  for (const Part& part : losses) {
     certificate.primal += part.loss;
     longest = std::max(longest, part.square);
   }
@@ -88,7 +97,11 @@ Certificate certify(const Problem& problem, std::span<const double> w,
   if (!alpha.empty()) {
     double sum = 0;
     for (const double a : alpha) sum += a;
-    certificate.dual = sum - half_square(std::span(v).first(problem.regularised()));
+    for (std::size_t part = 1; part < parts; ++part) {
+      for (std::size_t j = 0; j < sums[0].size(); ++j) sums[0][j] += sums[part][j];
+    }
+    const std::span<const double> v = sums[0];
+    certificate.dual = sum - half_square(v.first(problem.regularised()));
     if (problem.free_bias) {
       // sum_i alpha_i y_i should be 0. What rounding left of it costs as much times |b| at the
       // optimum, where b = y_i - <w,x_i> of some row and 1/2 |w|^2 <= P.

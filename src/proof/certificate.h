@@ -12,6 +12,7 @@
 namespace hinge {
 
 // w: problem.dimension() weights. alpha: feasible dual variables, or empty for "no bound known".
+// Both ways throw Interrupted if the pool's stop token says so.
 Certificate certify(const Problem& problem, std::span<const double> w,
                     std::span<const double> alpha, Pool& pool);
 

@@ -74,7 +74,10 @@ class Passes {
   template <class RowOf>
   void scores(std::uint64_t count, const RowOf& row, const double* w, double* out) {
     if (!worth_sharing(count)) {
-      for (std::uint64_t k = 0; k < count; ++k) score(row(k), w, out + k * stride_);
+      for (std::uint64_t k = 0; k < count; ++k) {
+        if (k % kPollRows == 0) pool_.poll();
+        score(row(k), w, out + k * stride_);
+      }
       return;
     }
     const std::uint64_t share = (count + kShares - 1) / kShares;
@@ -89,6 +92,7 @@ class Passes {
   void combine(std::uint64_t count, const RowOf& row, const double* a, double* w) {
     if (!worth_sharing(count)) {
       for (std::uint64_t k = 0; k < count; ++k) {
+        if (k % kPollRows == 0) pool_.poll();
         if (!zero(a + k * stride_)) add(row(k), a + k * stride_, w);
       }
       return;
@@ -97,6 +101,7 @@ class Passes {
     pool_.run(owners_.size() - 1, [&](std::size_t owner) {
       const std::uint64_t last = owners_[owner + 1];
       for (std::uint64_t k = 0; k < count; ++k) {
+        if (k % kPollRows == 0) pool_.poll();
         if (zero(a + k * stride_)) continue;
         const SparseRow<Value> whole = row_of(m_, row(k));
         const auto [from, to] = part_of(row(k), whole, owner);
@@ -110,6 +115,7 @@ class Passes {
  private:
   static constexpr std::uint64_t kShares = 64;      // blocks of a shared pass
   static constexpr std::uint64_t kWorth = 1 << 17;  // operations worth waking threads
+  static constexpr std::uint64_t kPollRows = 1024;  // between two looks at the stop token
 
   bool worth_sharing(std::uint64_t count) const {
     const std::uint64_t mean = m_.nonzeros() / std::max<std::uint64_t>(1, m_.rows);

@@ -22,6 +22,8 @@ void PlaneStatuses::merge(std::size_t into, std::size_t from, double u, double v
 
 void PlaneStatuses::spread(std::span<const double> coefficients, std::span<double> out,
                            Pool& pool) const {
+  // What is summed here is part of points and bounds, which must be whole after an interrupt.
+  const Pool::Grace whole(pool, Pool::Grace::kForever);
   pool.run((rows_ + kBlock - 1) / kBlock, [&](std::size_t block) {
     const std::uint64_t begin = block * kBlock, end = std::min(rows_, begin + kBlock);
     for (std::size_t slot = 0; slot < coefficients.size(); ++slot) {

@@ -68,6 +68,7 @@ class CuttingPlane {
         before_(before),
         slots_(risk_options(method, options.planes).slots),
         start_(options.start),
+        pool_(pool),
         risk_(make_risk(problem, method, options, pool)),
         mu_(options.planes.mu > 0                         ? options.planes.mu
             : method == Solver::focus && risk_->by_rows() ? kMuByRows
@@ -78,6 +79,16 @@ class CuttingPlane {
         target_(monitor.limits().gap) {}
 
   Solution run() {
+    try {
+      work();
+    } catch (const Interrupted&) {
+      monitor_.interrupt();
+    }
+    return finish();
+  }
+
+ private:
+  void work() {
     begin();
     while (!done()) {
       if (method_ == Solver::focus && narrow()) {
@@ -94,10 +105,8 @@ class CuttingPlane {
       }
       ++solution_.iterations;
     }
-    return finish();
   }
 
- private:
   static std::unique_ptr<Risk> make_risk(const Problem& problem, Solver method,
                                          const SolverOptions& options, Pool& pool) {
     RiskOptions risk = risk_options(method, options.planes);
@@ -120,6 +129,7 @@ class CuttingPlane {
     std::vector<double> w = given ? start_[0].w : std::vector<double>(problem_.dimension());
     double square = 0;
     for (const double x : std::span(w).first(problem_.regularised())) square += x * x;
+    best_ = w;
     primal_ = square / 2 + problem_.cost * risk_->begin(w);
     check_finite(primal_);
     lay(0);
@@ -138,6 +148,8 @@ class CuttingPlane {
       risk_->mark();
       if (given) look_ = 0;
     }
+    best_.clear();
+    begun_ = true;
   }
 
   // ---- The reduced problem: max sum beta b - 1/2 |sum beta a|^2. Its minimum is the next trial.
@@ -344,7 +356,9 @@ class CuttingPlane {
     if (!settled_) return false;
     look_ = 0;
     if (!(width > 0)) return false;  // nothing to go by: the last round came to nothing
-    return risk_->narrow(std::min(width, most)) > 0;
+    if (risk_->narrow(std::min(width, most)) == 0) return false;
+    best_ = risk_->anchor();  // at a mark this takes no pass
+    return true;
   }
 
   // Steps on few rows until their gap is as small as all rows' may be expected to be.
@@ -370,6 +384,7 @@ class CuttingPlane {
   void return_to_all() {
     const auto timer = monitor_.stage(Monitor::Stage::objective);
     risk_->widen();
+    best_.clear();
     segment_ = risk_->segment();
   }
 
@@ -430,12 +445,19 @@ class CuttingPlane {
     return solution_.stalled;
   }
 
+  // An interrupt may come in the middle of any step. The anchor and the statuses behind the planes
+  // change at once, never in part; a plane that is not complete has no part in the bound.
   Solution finish() {
-    solution_.w = risk_->anchor();
-    solution_.alpha = risk_->statuses(beta_);
-    for (std::uint64_t i = 0; i < solution_.alpha.size(); ++i) {
-      solution_.alpha[i] =
-          std::clamp(solution_.alpha[i] * problem_.factor(i), 0.0, problem_.upper(i));
+    const Pool::Grace whole(pool_, Pool::Grace::kForever);
+    solution_.w = best_.empty() ? risk_->anchor() : std::move(best_);
+    if (!begun_ && !start_.empty() && !start_[0].alpha.empty()) {
+      solution_.alpha = start_[0].alpha;
+    } else {
+      solution_.alpha = risk_->statuses(beta_);
+      for (std::uint64_t i = 0; i < solution_.alpha.size(); ++i) {
+        solution_.alpha[i] =
+            std::clamp(solution_.alpha[i] * problem_.factor(i), 0.0, problem_.upper(i));
+      }
     }
     const RiskCounts all = counts();
     solution_.rows_touched = all.rows;
@@ -457,6 +479,7 @@ class CuttingPlane {
   const RiskCounts before_;  // work done on the way here
   const std::size_t slots_;
   const std::span<const Start> start_;
+  Pool& pool_;
   const std::unique_ptr<Risk> risk_;
   const double mu_;
 
@@ -467,6 +490,8 @@ class CuttingPlane {
   Segment segment_;
   double primal_ = kInfinity;  // of the best point, w_b
   double dual_ = 0;
+  std::vector<double> best_;  // w_b, while the anchor is elsewhere: at the beginning, in a round
+  bool begun_ = false;
   double round_primal_ = kInfinity;  // of the anchor, by the active rows
   double target_;                    // gap to be reached in running sums
   double last_step_ = 0;
@@ -526,6 +551,7 @@ Solution solve_sample(const Problem& problem, const SolverOptions& options, Moni
   Monitor inner = monitor.for_part(kSampleGap, kEvery);
   Solution solution = solve_planes(sample, Solver::focus, options, inner, pool);
   monitor.add_spent(inner);
+  if (inner.reason() == StopReason::interrupted) monitor.interrupt();
   return solution;
 }
 
@@ -548,6 +574,10 @@ Solution solve_planes(const Problem& problem, Solver method, const SolverOptions
     return CuttingPlane(problem, method, options, monitor, pool).run();
   }
   Solution sample = solve_sample(problem, options, monitor, pool);
+  if (monitor.reason() == StopReason::interrupted) {
+    sample.alpha.assign(problem.data->rows(), 0.0);
+    return sample;
+  }
   const Start start = {.w = std::move(sample.w), .alpha = {}};
   SolverOptions from = options;
   from.start = std::span(&start, 1);

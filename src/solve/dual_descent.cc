@@ -49,6 +49,19 @@ class DualDescent {
         gradient_(m.rows, -1.0) {}
 
   Solution run() {
+    try {
+      work();
+    } catch (const Interrupted&) {
+      monitor_.interrupt();
+      look_once_more();
+    }
+    solution_.w = std::move(best_w_);
+    solution_.alpha = std::move(alpha_);
+    return std::move(solution_);
+  }
+
+ private:
+  void work() {
     start();
     refresh();
     while (!report()) {
@@ -63,12 +76,20 @@ class DualDescent {
         break;
       }
     }
-    solution_.w = std::move(best_w_);
-    solution_.alpha = std::move(alpha_);
-    return std::move(solution_);
   }
 
- private:
+  // Is w better than the best before? Without the time to find out it is taken only in place of 0,
+  // where all begins. The dual variables are feasible at any moment.
+  void look_once_more() {
+    try {
+      const Pool::Grace grace(pool_, kLastLook);
+      refresh();
+    } catch (const Interrupted&) {
+      if (refreshes_ <= 1) best_w_ = w_;
+    }
+    if (solution_.iterations == 0 && solution_.rows_touched > 0) solution_.iterations = 1;  // begun
+  }
+
   void start() {
     for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {

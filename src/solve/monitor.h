@@ -91,6 +91,9 @@ class Monitor {
     return false;
   }
 
+  // Work gave way to the flag in the middle (base/stop.h).
+  void interrupt() { reason_ = StopReason::interrupted; }
+
   const Limits& limits() const { return limits_; }
   StopReason reason() const { return reason_; }
 

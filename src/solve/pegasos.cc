@@ -67,7 +67,7 @@ template <class Space>
 class Pegasos {
  public:
   Pegasos(std::span<const Problem> problems, Space& space, const SolverOptions& options,
-          std::span<Monitor> monitors)
+          std::span<Monitor> monitors, Pool& pool)
       : problems_(problems),
         planes_(problems.size()),
         m_(space.rows()),
@@ -75,6 +75,7 @@ class Pegasos {
         seed_(options.seed),
         start_(options.start),
         monitors_(monitors),
+        pool_(pool),
         passes_(space),
         batch_(asked_.batch == 0 ? m_.rows : asked_.batch),
         epoch_((m_.rows + batch_ - 1) / batch_),
@@ -99,7 +100,10 @@ class Pegasos {
   }
 
   std::vector<Solution> run() {
-    judge_start();
+    {
+      const Pool::Grace whole(pool_, Pool::Grace::kForever);
+      judge_start();
+    }
     const std::uint64_t runs =
         asked_.iterate == Iterate::best_of ? std::min(asked_.runs, total_) : 1;
     for (std::uint64_t k = 0; k < runs && !stopped_; ++k) {
@@ -158,8 +162,12 @@ class Pegasos {
   };
 
   bool together() const { return asked_.budget > 0; }
-  // Steps without a look at the clock; with a kernel one may take as long as thousands without.
-  static constexpr std::uint64_t kStepsAtOnce = Space::kLinear ? kNever : 256;
+  // Steps without a look at the clock; with a kernel one may take as long as a pass over the rows.
+  std::uint64_t steps_at_once() const {
+    constexpr std::uint64_t kNonzeros = std::uint64_t{1} << 24;
+    if (Space::kLinear) return kNever;
+    return std::clamp<std::uint64_t>(kNonzeros / (m_.nonzeros() + 1), 16, 256);
+  }
 
   bool suffix() const { return asked_.iterate == Iterate::suffix; }
   bool by_lot() const {
@@ -199,8 +207,11 @@ class Pegasos {
       const std::uint64_t until =
           std::min({run.next_look, run.points.next(), run.counts.next(), run.next_draw, run.total});
       const std::span<const std::uint64_t> rows =
-          batches.next(std::min(until - run.steps, kStepsAtOnce));
-      run.state.run(rows, batches.ahead());
+          batches.next(std::min(until - run.steps, steps_at_once()));
+      {
+        const Pool::Grace whole(pool_, Pool::Grace::kForever);  // half a step is none
+        run.state.run(rows, batches.ahead());
+      }
       const std::uint64_t steps = (rows.size() + batch_ - 1) / batch_;
       run.steps += steps;
       steps_ += steps;
@@ -282,8 +293,49 @@ class Pegasos {
     return mean;
   }
 
-  // Exact primal and bound at the chosen point. True: stop.
+  // Exact primal and bound at the chosen point. True: stop. An interrupt in the middle: again while
+  // there is time for it, else the point is taken unseen if no other was seen.
   bool look(Run& run) {
+    try {
+      return measure(run);
+    } catch (const Interrupted&) {
+      for (std::size_t c = 0; c < planes_; ++c) {
+        if (best_[c].open()) monitors_[c].interrupt();
+      }
+    }
+    try {
+      const Pool::Grace grace(pool_, kLastLook);
+      measure(run);
+    } catch (const Interrupted&) {
+      take_unseen(run);
+    }
+    return true;
+  }
+
+  void take_unseen(Run& run) {
+    const std::vector<double> w = chosen(run);
+    std::vector<double> rows(proves_ ? m_.rows * passes_.stride() : 0);
+    for (std::size_t c = 0; c < planes_; ++c) {
+      Best& best = best_[c];
+      if (!std::isfinite(best.primal)) {
+        best.w.resize(passes_.dimension());
+        for (std::size_t j = 0; j < best.w.size(); ++j) best.w[j] = w[j * passes_.stride() + c];
+      }
+      if (!proves_ || best.dual >= 0) continue;
+      if (run.counts_mark.empty()) {
+        guess_alpha_from_all(run, c, rows);
+      } else {
+        guess_alpha(run, c, 1, rows);
+      }
+      best.dual = 0;  // nobody knows
+      best.alpha.resize(m_.rows);
+      for (std::uint64_t i = 0; i < m_.rows; ++i) {
+        best.alpha[i] = std::min(std::abs(rows[i * passes_.stride() + c]), problems_[c].upper(i));
+      }
+    }
+  }
+
+  bool measure(Run& run) {
     if (!keeps_) {  // no gap is asked: the result is the point at the end, looked at or not before
       for (Best& best : best_) {
         best.primal = std::numeric_limits<double>::infinity();
@@ -506,6 +558,7 @@ class Pegasos {
   std::uint64_t seed_;
   std::span<const Start> start_;
   std::span<Monitor> monitors_;
+  Pool& pool_;
   Space& passes_;
   std::uint64_t batch_, epoch_;   // rows a step, steps an epoch
   std::uint64_t total_ = kNever;  // steps to do, in all runs
@@ -528,10 +581,10 @@ std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const Sol
   return problems[0].data->visit([&](const auto& m) {
     if (kernel.linear()) {
       Passes space(m, bias, problems.size(), *options.kernels, pool);
-      return Pegasos(problems, space, options, monitors).run();
+      return Pegasos(problems, space, options, monitors, pool).run();
     }
     KernelPasses space(m, kernel, bias, problems.size(), options, pool);
-    return Pegasos(problems, space, options, monitors).run();
+    return Pegasos(problems, space, options, monitors, pool).run();
   });
 }
 

@@ -15,6 +15,10 @@
 
 namespace hinge {
 
+// A signal finds a solver anywhere, most often in the middle of a pass, which then ends with
+// Interrupted. For so many seconds more it may measure what it has, lest the best be passed over.
+constexpr double kLastLook = 0.3;
+
 struct Solution {
   // Best primal point: problem.dimension() numbers, or with a kernel one coefficient a row.
   std::vector<double> w;

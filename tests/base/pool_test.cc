@@ -238,5 +238,52 @@ TEST(Pool, WorksWithFewerThreadsWhereTheyCannotStart) {
             0);
 }
 
+class StoppedPool : public testing::TestWithParam<int> {};
+
+TEST_P(StoppedPool, EndsBetweenBlocks) {
+  std::atomic<bool> flag{false};
+  const StopToken stop(&flag);
+  Pool pool(GetParam(), &stop);
+  std::atomic<std::uint64_t> done{0};
+  const auto work = [&](std::size_t) {
+    if (++done == 50) flag = true;
+  };
+  EXPECT_THROW(pool.run(1000, work), Interrupted);
+  EXPECT_GE(done, 50U);
+  EXPECT_LT(done, 1000U);
+  EXPECT_THROW(pool.poll(), Interrupted);
+  EXPECT_THROW(pool.run(1, work), Interrupted);
+  pool.run(0, work);  // nothing to interrupt
+  flag = false;
+  EXPECT_EQ(run_sum(pool, 100), 5050U);
+}
+
+TEST_P(StoppedPool, WorkThatMustNotBeLeftHalfDoneIsNot) {
+  const std::atomic<bool> flag{true};
+  const StopToken stop(&flag);
+  Pool pool(GetParam(), &stop);
+  EXPECT_THROW(pool.poll(), Interrupted);
+  {
+    const Pool::Grace whole(pool, Pool::Grace::kForever);
+    const Pool::Grace shorter(pool, 0);  // the longest counts
+    EXPECT_EQ(run_sum(pool, 100), 5050U);
+  }
+  EXPECT_THROW(run_sum(pool, 100), Interrupted);
+}
+
+TEST_P(StoppedPool, GraceEnds) {
+  const std::atomic<bool> flag{true};
+  const StopToken stop(&flag);
+  Pool pool(GetParam(), &stop);
+  const Pool::Grace grace(pool, 0.2);
+  EXPECT_NO_THROW(pool.poll());  // time runs from now on
+  const auto start = std::chrono::steady_clock::now();
+  const auto nap = [](std::size_t) { std::this_thread::sleep_for(std::chrono::milliseconds(5)); };
+  EXPECT_THROW(pool.run(100'000, nap), Interrupted);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(190));
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, StoppedPool, testing::Values(1, 4));
+
 }  // namespace
 }  // namespace hinge

@@ -462,4 +462,4 @@ def recompute(model, data, costs=None, problem=0):
     return types.SimpleNamespace(primal=primal, dual=dual, alphas=alphas, upper=upper)
 
 
-SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGXCPU: 152}  # and their exit codes
+SIGNALS = {signal.SIGHUP: 129, signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGXCPU: 152}  # and their exit codes

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "proof/certificate.h"
@@ -231,6 +233,36 @@ TEST_P(SolverContract, HonoursInterrupts) {
       run(GetParam().solve, sample.problem, {.gap = 1e-9, .seconds = kNever, .stop = &stop});
   EXPECT_EQ(r.reason, StopReason::interrupted);
   expect_feasible(sample.problem, r.solution.alpha);
+}
+
+// A signal may come at any moment, also in the middle of a pass: what is returned is whole, and no
+// worse than where all began.
+TEST_P(SolverContract, MayBeInterruptedAnywhere) {
+  for (const std::uint64_t rows : {kRows, kFewRows}) {
+    const Sample sample(Precision::f32, rows);
+    double at_zero = 0;
+    for (std::uint64_t i = 0; i < rows; ++i) at_zero += sample.problem.upper(i);
+    const std::function<void(const Progress&)> nobody;
+    for (int trial = 0; trial < 40; ++trial) {
+      std::atomic<bool> flag{false};
+      const StopToken stop(&flag);
+      const Stopwatch clock;
+      Monitor monitor({.gap = 1e-13, .seconds = kNever, .stop = &flag}, clock, 0, nobody);
+      Pool pool(1 + trial % 3, &stop);
+      std::thread raiser([&] {
+        std::this_thread::sleep_for(std::chrono::microseconds(trial * trial * 5));
+        flag = true;
+      });
+      const Solution solution = GetParam().solve(sample.problem, {}, monitor, pool);
+      raiser.join();
+      expect_feasible(sample.problem, solution.alpha);
+      ASSERT_EQ(solution.w.size(), sample.problem.dimension());
+      Pool again(1);
+      const Certificate found = certify(sample.problem, solution.w, solution.alpha, again);
+      EXPECT_LE(found.primal, at_zero * (1 + 1e-9)) << trial;
+      EXPECT_LE(found.dual, found.primal * (1 + 1e-9)) << trial;
+    }
+  }
 }
 
 // Files are often sorted by label. A constant feature is what suffers most from that.

@@ -138,9 +138,10 @@ INSTANTIATE_TEST_SUITE_P(Classes, Columns, testing::Values(2, 3));
 TEST(KeepColumns, KeepsThoseAskedForAndWeights) {
   const Dataset data =
       testing::dataset_from_text("1 1:1 5:2 9:3\n-1 5:4\n1\n").with_weights({1, 2, 3}).value();
-  EXPECT_EQ(occurring_columns(data), (std::vector<std::uint32_t>{0, 4, 8}));
+  Pool pool(2);
+  EXPECT_EQ(occurring_columns(data, pool), (std::vector<std::uint32_t>{0, 4, 8}));
   const std::vector<std::uint32_t> wanted = {2, 4, 8, 100};
-  const Dataset kept = keep_columns(data, wanted);
+  const Dataset kept = keep_columns(data, wanted, pool);
   EXPECT_EQ(kept.features(), 4U);
   EXPECT_EQ(kept.rows(), 3U);
   EXPECT_EQ(kept.weights()[2], 3);
