@@ -253,17 +253,18 @@ double positive(const OptionInfo& info, std::string_view text) {
 // One cost, or several with commas in between, in any order.
 void set_cost(TrainOptions& o, const OptionInfo& info, std::string_view text) {
   std::vector<double> costs;
-  for (std::string_view rest = text;;) {
+  for (std::string_view rest = text; costs.size() <= kMaxPath;) {
     const std::size_t comma = rest.find(',');
     costs.push_back(number(info, rest.substr(0, comma), text));
-    if (!(costs.back() > 0) || costs.back() > kMaxCost || costs.size() > kMaxPath) {
-      bad_value(info, text);
-    }
+    if (!(costs.back() > 0) || costs.back() > kMaxCost) bad_value(info, text);
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }
   std::ranges::sort(costs);
-  if (std::ranges::adjacent_find(costs) != costs.end()) bad_value(info, text);
+  if (costs.size() > kMaxPath || std::ranges::adjacent_find(costs) != costs.end()) {
+    fail("usage.value", fmt::format("--{}: expected different numbers, at most {}, got \"{}\"",
+                                    info.name, kMaxPath, escape(text.substr(0, 100))));
+  }
   o.cost = costs.front();
   o.path = costs.size() > 1 ? std::move(costs) : std::vector<double>();
 }
@@ -290,9 +291,9 @@ void set_path(TrainOptions& o, const OptionInfo& info, std::string_view text) {
 }
 
 constexpr auto kRows = std::to_array<Row>({
-    {{"cost", "c", "C", "a finite number > 0, or up to 1000 different ones: 0.1,1,10", "1",
-      "cost of a row inside the margin: minimise 1/2|w|^2 + C sum hinge; of several costs, one "
-      "model each, in one file"},
+    {{"cost", "c", "C", "a finite number > 0", "1",
+      "cost of a row inside the margin: minimise 1/2|w|^2 + C sum hinge; several (0.1,1,10) give "
+      "one model each, in one file"},
      set_cost},
     {{"path", "", "LO:HI:N", "two numbers, 0 < LO < HI, and a whole number from 2 to 1000", "",
       "the same as --cost with N costs from LO to HI, evenly spaced in the logarithm"},

