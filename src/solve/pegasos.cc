@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "risk/free_bias.h"
 #include "risk/line_search.h"
 #include "solve/batches.h"
 #include "solve/kernel_passes.h"
@@ -155,6 +156,7 @@ class Pegasos {
   struct Candidate {
     double primal = 0;
     double factor = 1;  // by which the point is multiplied
+    double bias = 0;    // the best free bias for that
   };
 
   bool together() const { return asked_.budget > 0; }
@@ -301,7 +303,7 @@ class Pegasos {
     }
     keep_better(candidates, w);
     for (std::size_t c = 0; c < planes_; ++c) {
-      if (best_[c].open()) guess_alpha(run, c, candidates[c].factor, rows);
+      if (best_[c].open()) guess_alpha(run, c, candidates[c], rows);
     }
     bound(rows);
     if (proves_ && !run.counts_mark.empty() && std::ranges::any_of(best_, &Best::poor)) {
@@ -314,29 +316,46 @@ class Pegasos {
     return stop;
   }
 
-  // P at the point, or at the best multiple of it.
+  // P at the point, or at the best multiple of it. With a free bias b at its best, for the point
+  // and again for the multiple, which is found along the ray of both.
   Candidate judge(std::size_t c, double square, const std::vector<double>& scores) const {
     const Problem& problem = problems_[c];
     const std::size_t stride = passes_.stride();
-    double factor = 1;
+    Candidate found = {.bias = best_bias(c, 1, scores)};
     if (asked_.rescale && square >= 0) {
       LineSearch search(square, 0);
       search.reserve(m_.rows);
       for (std::uint64_t i = 0; i < m_.rows; ++i) {
-        search.add(problem.upper(i), 1, -problem.y[i] * scores[i * stride + c]);
+        search.add(problem.upper(i), 1, -problem.y[i] * (scores[i * stride + c] + found.bias));
       }
-      factor = search.minimum();
+      found.factor = search.minimum();
+      found.bias = best_bias(c, found.factor, scores);
     }
-    double primal = factor * factor * square / 2;
+    found.primal = found.factor * found.factor * square / 2;
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      const double margin = factor * problem.y[i] * scores[i * stride + c];
-      primal += problem.upper(i) * std::max(0.0, 1 - margin);
+      const double margin = problem.y[i] * (found.factor * scores[i * stride + c] + found.bias);
+      found.primal += problem.upper(i) * std::max(0.0, 1 - margin);
     }
-    if (!std::isfinite(primal)) {
+    if (!std::isfinite(found.primal)) {
       fail("solver.nonfinite", fmt::format("the objective is not finite after {} steps", steps_),
            "scale the data, or lower --cost");
     }
-    return {primal, factor};
+    return found;
+  }
+
+  // The free bias that makes P smallest at the point times factor; 0 where the bias is not free.
+  double best_bias(std::size_t c, double factor, const std::vector<double>& scores) const {
+    const Problem& problem = problems_[c];
+    if (!problem.free_bias) return 0;
+    double slope = 0;
+    std::vector<SlopeBend> bends(m_.rows);
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      const double place = problem.y[i] - factor * scores[i * passes_.stride() + c];
+      if (!std::isfinite(place)) return place;
+      bends[i] = {.place = place, .rise = problem.upper(i), .item = i};
+      if (problem.y[i] > 0) slope -= problem.upper(i);
+    }
+    return find_crossing(slope, bends).at;
   }
 
   // Takes what is better than the best so far. Each problem may have its point from another look;
@@ -355,13 +374,14 @@ class Pegasos {
       for (std::size_t j = 0; j < best.w.size(); ++j) {
         best.w[j] = candidates[c].factor * w[j * passes_.stride() + c];
       }
+      if (problems_[c].free_bias) best.w.push_back(candidates[c].bias);
     }
   }
 
   // Replaces scores by y alpha, alpha = U times the share of its visits, in about the last half of
   // the steps, that found a row inside the margin. A row without a visit in that time has its share
   // of all steps; one never visited is judged by its score.
-  void guess_alpha(Run& run, std::size_t c, double factor, std::vector<double>& rows) {
+  void guess_alpha(Run& run, std::size_t c, const Candidate& at, std::vector<double>& rows) {
     const Problem& problem = problems_[c];
     const std::size_t stride = passes_.stride(), width = planes_ + 1;
     const std::vector<std::uint32_t>& now = run.state.counts();
@@ -374,7 +394,7 @@ class Pegasos {
         visits -= mark[i * width];
         hits -= mark[i * width + 1 + c];
       }
-      if (visits == 0) hits = visits = factor * problem.y[i] * row < 1 ? 1 : 0;
+      if (visits == 0) hits = visits = problem.y[i] * (at.factor * row + at.bias) < 1 ? 1 : 0;
       row = visits == 0 ? 0.0 : problem.y[i] * (hits * problem.upper(i) / visits);
     }
   }
@@ -398,6 +418,9 @@ class Pegasos {
     const std::size_t stride = passes_.stride();
     if (!proves_) return;
     thin(rows);
+    for (std::size_t c = 0; c < planes_; ++c) {
+      if (problems_[c].free_bias && (best_[c].*wanted)()) balance_rows(c, rows);
+    }
     const std::vector<double> squares = combined_squares(rows);
     for (std::size_t c = 0; c < planes_; ++c) {
       if (!(best_[c].*wanted)()) continue;
@@ -432,6 +455,16 @@ class Pegasos {
       if (credit < count) std::fill_n(rows.data() + i * stride, stride, 0.0);
       if (credit >= count) credit -= count;
     }
+  }
+
+  // Makes the sum of y alpha 0, as a free bias asks; so it is for every multiple.
+  void balance_rows(std::size_t c, std::vector<double>& rows) const {
+    const Problem& problem = problems_[c];
+    const std::size_t stride = passes_.stride();
+    std::vector<double> alpha(m_.rows);
+    for (std::uint64_t i = 0; i < m_.rows; ++i) alpha[i] = std::abs(rows[i * stride + c]);
+    balance(problem, alpha);
+    for (std::uint64_t i = 0; i < m_.rows; ++i) rows[i * stride + c] = problem.y[i] * alpha[i];
   }
 
   // |sum_i y_i alpha_i x_i|^2 for each problem.
@@ -523,7 +556,7 @@ class Pegasos {
 
 std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const SolverOptions& options,
                                     std::span<Monitor> monitors, Pool& pool) {
-  const double bias = problems[0].bias;
+  const double bias = problems[0].free_bias ? 0.0 : problems[0].bias;  // a feature of the rows
   const KernelFunction& kernel = options.pegasos.kernel;
   return problems[0].data->visit([&](const auto& m) {
     if (kernel.linear()) {
