@@ -26,6 +26,8 @@ constexpr std::uint64_t kLookShare = 8;  // looks are 1 + epoch/8 epochs apart
 constexpr std::uint64_t kLongRun = 50;   // epochs
 constexpr std::uint64_t kRuns = 1024;    // of neighbouring rows, at least, to draw from
 constexpr double kPoorGap = 0.05;        // beyond it a second bound is tried
+constexpr int kMostTurns = 8;            // of finding multiple and free bias for each other
+constexpr double kSettled = 1e-3;        // a smaller change of the multiple ends that
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kLot = 0x6c6f74;  // random stream of the point drawn by lot
 
@@ -316,20 +318,23 @@ class Pegasos {
     return stop;
   }
 
-  // P at the point, or at the best multiple of it. With a free bias b at its best, for the point
-  // and again for the multiple, which is found along the ray of both.
+  // P at the point, or at the best multiple of it. A free bias is at its best for either: multiple
+  // and bias are found in turns, each for the other, which never raises P.
   Candidate judge(std::size_t c, double square, const std::vector<double>& scores) const {
     const Problem& problem = problems_[c];
     const std::size_t stride = passes_.stride();
     Candidate found = {.bias = best_bias(c, 1, scores)};
-    if (asked_.rescale && square >= 0) {
+    const int turns = !asked_.rescale || !(square >= 0) ? 0 : problem.free_bias ? kMostTurns : 1;
+    for (int turn = 0; turn < turns; ++turn) {
       LineSearch search(square, 0);
       search.reserve(m_.rows);
       for (std::uint64_t i = 0; i < m_.rows; ++i) {
-        search.add(problem.upper(i), 1, -problem.y[i] * (scores[i * stride + c] + found.bias));
+        const double y = problem.y[i];
+        search.add(problem.upper(i), 1 - y * found.bias, -y * scores[i * stride + c]);
       }
-      found.factor = search.minimum();
+      const double before = std::exchange(found.factor, search.minimum());
       found.bias = best_bias(c, found.factor, scores);
+      if (std::abs(found.factor - before) <= kSettled * before) break;
     }
     found.primal = found.factor * found.factor * square / 2;
     for (std::uint64_t i = 0; i < m_.rows; ++i) {

@@ -13,13 +13,14 @@
 // ever gains U y x / pi for each row of A+, and a step costs O(nonzeros of its rows). So do means
 // over steps: with S the running sum of s, sum_t w_t = S v - u, where u gains S U y x / pi.
 //
-// A free bias b (data/problem.h) is no part of w, nor of |w|: rows are inside where y (<w, x> + b) <
-// 1, and with cb the mean of c
+// A free bias b (data/problem.h) is no part of w, nor of |w|: rows are inside where y (<w, x> + b)
+// < 1, and with cb the mean of c
 //
-//     b <- b + (1/(k sqrt(tau))) sum_{A+} (c/cb) y
+//     b <- b + (2/(k sqrt(tau))) sum_{A+} (c/cb) y
 //
-// since nothing pulls b towards 0, steps of 1/tau would be too short. It only guides the steps; who
-// takes a point finds the best b for it.
+// Nothing pulls b towards 0, so steps of 1/tau would be too short; 2 is the width of the margin,
+// between whose sides b has to choose. It only guides the steps: who takes a point finds the best b
+// for it.
 //
 // Every step is counted: visits and hits (inside the margin) a row. The share hits/visits of a row,
 // times U, is always a feasible dual variable, whatever was drawn and projected (docs/pegasos.md).
@@ -71,7 +72,7 @@ class PegasosState {
     double weight = first.costs.empty() ? static_cast<double>(m_.rows) : 0;
     for (const double c : first.costs) weight += c;
     radius_ = std::sqrt(first.cost * weight);  // 1/sqrt(lambda)
-    if (first.free_bias) bias_step_ = base_ / (first.cost * weight);
+    if (first.free_bias) bias_step_ = 2 * base_ / (first.cost * weight);
     if (planes_ > 1) {
       y_.resize(m_.rows * planes_);
       for (std::size_t c = 0; c < planes_; ++c) {
@@ -523,7 +524,7 @@ class PegasosState {
   std::size_t lines_ = 1;  // of memory that the columns of a row take, about
   double radius_ = 0;      // 1/sqrt(lambda)
   double base_;            // m/k
-  double bias_step_ = 0;   // m/(k sum_i U_i), with a free bias
+  double bias_step_ = 0;   // 2 m/(k sum_i U_i), with a free bias
   double tau_;             // t0 + steps done
   std::vector<Scale> scales_;
   Buffer<double> v_, u_;         // in huge pages: their entries are met in no order
