@@ -26,8 +26,8 @@ constexpr std::uint64_t kLookShare = 8;  // looks are 1 + epoch/8 epochs apart
 constexpr std::uint64_t kLongRun = 50;   // epochs
 constexpr std::uint64_t kRuns = 1024;    // of neighbouring rows, at least, to draw from
 constexpr double kPoorGap = 0.05;        // beyond it a second bound is tried
-constexpr int kMostTurns = 8;            // of finding multiple and free bias for each other
-constexpr double kSettled = 1e-3;        // a smaller change of the multiple ends that
+constexpr int kMostSecants = 40;         // for the best multiple of a point with a free bias
+constexpr double kSecantGain = 1e-6;     // a smaller part of the primal is not worth one more
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kLot = 0x6c6f74;  // random stream of the point drawn by lot
 
@@ -159,6 +159,7 @@ class Pegasos {
     double primal = 0;
     double factor = 1;  // by which the point is multiplied
     double bias = 0;    // the best free bias for that
+    double slope = 0;   // of the primal by the factor, with a free bias
   };
 
   bool together() const { return asked_.budget > 0; }
@@ -318,28 +319,28 @@ class Pegasos {
     return stop;
   }
 
-  // P at the point, or at the best multiple of it. A free bias is at its best for either: multiple
-  // and bias are found in turns, each for the other, which never raises P.
+  // P at the point, or at the best multiple of it; with the best free bias for that.
   Candidate judge(std::size_t c, double square, const std::vector<double>& scores) const {
     const Problem& problem = problems_[c];
     const std::size_t stride = passes_.stride();
-    Candidate found = {.bias = best_bias(c, 1, scores)};
-    const int turns = !asked_.rescale || !(square >= 0) ? 0 : problem.free_bias ? kMostTurns : 1;
-    for (int turn = 0; turn < turns; ++turn) {
-      LineSearch search(square, 0);
-      search.reserve(m_.rows);
-      for (std::uint64_t i = 0; i < m_.rows; ++i) {
-        const double y = problem.y[i];
-        search.add(problem.upper(i), 1 - y * found.bias, -y * scores[i * stride + c]);
+    const bool rescale = asked_.rescale && square >= 0;
+    Candidate found;
+    if (problem.free_bias) {
+      found = rescale ? best_along(c, square, scores) : multiple(c, 1, square, scores);
+    } else {
+      if (rescale) {
+        LineSearch search(square, 0);
+        search.reserve(m_.rows);
+        for (std::uint64_t i = 0; i < m_.rows; ++i) {
+          search.add(problem.upper(i), 1, -problem.y[i] * scores[i * stride + c]);
+        }
+        found.factor = search.minimum();
       }
-      const double before = std::exchange(found.factor, search.minimum());
-      found.bias = best_bias(c, found.factor, scores);
-      if (std::abs(found.factor - before) <= kSettled * before) break;
-    }
-    found.primal = found.factor * found.factor * square / 2;
-    for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      const double margin = problem.y[i] * (found.factor * scores[i * stride + c] + found.bias);
-      found.primal += problem.upper(i) * std::max(0.0, 1 - margin);
+      found.primal = found.factor * found.factor * square / 2;
+      for (std::uint64_t i = 0; i < m_.rows; ++i) {
+        const double margin = found.factor * problem.y[i] * scores[i * stride + c];
+        found.primal += problem.upper(i) * std::max(0.0, 1 - margin);
+      }
     }
     if (!std::isfinite(found.primal)) {
       fail("solver.nonfinite", fmt::format("the objective is not finite after {} steps", steps_),
@@ -348,19 +349,72 @@ class Pegasos {
     return found;
   }
 
-  // The free bias that makes P smallest at the point times factor; 0 where the bias is not free.
-  double best_bias(std::size_t c, double factor, const std::vector<double>& scores) const {
+  // With a free bias: P at the point times factor with the best bias, and how it changes with the
+  // factor. The statuses s_i that make sum_i s_i U_i y_i = 0 hide the bias from that slope.
+  Candidate multiple(std::size_t c, double factor, double square,
+                     const std::vector<double>& scores) const {
     const Problem& problem = problems_[c];
-    if (!problem.free_bias) return 0;
-    double slope = 0;
+    const auto score = [&](std::uint64_t i) { return scores[i * passes_.stride() + c]; };
+    const auto place = [&](std::uint64_t i) { return problem.y[i] - factor * score(i); };
+    Candidate at = {.primal = std::nan(""), .factor = factor};
+    double before = 0;
     std::vector<SlopeBend> bends(m_.rows);
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      const double place = problem.y[i] - factor * scores[i * passes_.stride() + c];
-      if (!std::isfinite(place)) return place;
-      bends[i] = {.place = place, .rise = problem.upper(i), .item = i};
-      if (problem.y[i] > 0) slope -= problem.upper(i);
+      bends[i] = {.place = place(i), .rise = problem.upper(i), .item = i};
+      if (!std::isfinite(bends[i].place)) return at;
+      if (problem.y[i] > 0) before -= problem.upper(i);
     }
-    return find_crossing(slope, bends).at;
+    const Crossing crossing = find_crossing(before, bends);
+    at.bias = crossing.at;
+    at.primal = factor * factor * square / 2;
+    at.slope = factor * square;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      const double y = problem.y[i], upper = problem.upper(i);
+      at.primal += upper * std::max(0.0, 1 - y * (factor * score(i) + at.bias));
+      const double passed = i == crossing.item             ? crossing.share
+                            : crossing.passed(place(i), i) ? 1.0
+                                                           : 0.0;
+      at.slope -= (y > 0 ? 1 - passed : passed) * upper * y * score(i);
+    }
+    return at;
+  }
+
+  // The best of those. P is convex in the factor, so its slope is brought to 0 by secants; of an
+  // end that stays the slope is halved, lest the other come too slowly (Illinois). Two tangents say
+  // what more could be gained.
+  Candidate best_along(std::size_t c, double square, const std::vector<double>& scores) const {
+    Candidate low = multiple(c, 0, square, scores), high = multiple(c, 1, square, scores);
+    Candidate best = low.primal < high.primal ? low : high;
+    double left = low.slope, right = high.slope;
+    for (int k = 0; k < kMostSecants && low.slope < 0 && high.slope != 0; ++k) {
+      const bool inside = high.slope > 0;
+      if (inside) {
+        const double at =
+            (high.primal - low.primal + low.slope * low.factor - high.slope * high.factor) /
+            (low.slope - high.slope);
+        const double least = low.primal + low.slope * (at - low.factor);
+        if (!(best.primal - least > kSecantGain * best.primal)) break;
+      }
+      const double factor =
+          inside ? (low.factor * right - high.factor * left) / (right - left) : 2 * high.factor;
+      const Candidate next = multiple(c, factor, square, scores);
+      if (!std::isfinite(next.primal)) break;
+      if (next.primal < best.primal) best = next;
+      if (!inside) {
+        low = std::exchange(high, next);
+        left = low.slope;
+        right = high.slope;
+      } else if (next.slope < 0) {
+        low = next;
+        left = low.slope;
+        right /= 2;
+      } else {
+        high = next;
+        right = high.slope;
+        left /= 2;
+      }
+    }
+    return std::isfinite(high.primal) ? best : high;
   }
 
   // Takes what is better than the best so far. Each problem may have its point from another look;

@@ -188,6 +188,30 @@ TEST(PegasosFreeBias, ComesNear) {
   }
 }
 
+// The multiple of the point is the best there is, whatever the bias: better than the point itself,
+// than 0, and than its neighbours.
+TEST(PegasosFreeBias, Rescales) {
+  for (const double share : {0.05, 0.25}) {
+    const Free p(unbalanced(300, share, 5), 1e-4);
+    for (const std::uint64_t batch : {1U, 50U, 0U}) {
+      const auto run = [&](bool rescale) {
+        return p.solve({.pegasos = {.batch = batch, .epochs = 3, .rescale = rescale}});
+      };
+      const Solution found = run(true);
+      const double best = p.certificate(found).primal * (1 - 1e-5);
+      EXPECT_LE(best, p.certificate(run(false)).primal);
+      for (const double factor : {0.0, 0.5, 0.95, 1.05, 2.0}) {
+        Solution other = found;
+        for (std::size_t j = 0; j < 8; ++j) other.w[j] *= factor;
+        for (int k = -40; k <= 40; ++k) {
+          other.w.back() = factor * found.w.back() + k / 20.0;
+          EXPECT_LE(best, p.certificate(other).primal) << factor;
+        }
+      }
+    }
+  }
+}
+
 TEST(PegasosFreeBias, StopsAtAGapThatIsCertified) {
   const Free p(unbalanced(500, 0.25, 1), 0.01);
   for (const double gap : {0.3, 0.05, 0.02}) {
