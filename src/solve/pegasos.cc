@@ -28,6 +28,7 @@ constexpr std::uint64_t kRuns = 1024;    // of neighbouring rows, at least, to d
 constexpr double kPoorGap = 0.05;        // beyond it a second bound is tried
 constexpr int kMostSecants = 40;         // for the best multiple of a point with a free bias
 constexpr double kSecantGain = 1e-6;     // a smaller part of the primal is not worth one more
+constexpr double kUnbalanced = 1e-10;    // of a bound, for what rounding leaves of sum alpha y
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kLot = 0x6c6f74;  // random stream of the point drawn by lot
 
@@ -546,7 +547,8 @@ class Pegasos {
     }
     if (!(sum > 0) || !std::isfinite(square)) return {0, 0};
     const double factor = std::min(square > 0 ? sum / square : 1 / fullest, 1 / fullest);
-    return {factor, factor * sum - factor * factor * square / 2};
+    const double dual = factor * sum - factor * factor * square / 2;
+    return {factor, problems_[c].free_bias ? dual - kUnbalanced * factor * sum : dual};
   }
 
   bool report(std::size_t c) {
@@ -565,7 +567,7 @@ class Pegasos {
     return stop;
   }
 
-  // A bound that came with the start is a bound already.
+  // A bound that came with the start is a bound already; balanced, where the bias is free.
   void judge_start() {
     const auto has_bound = [](const Start& start) { return !start.alpha.empty(); };
     if (start_.empty() || !std::ranges::all_of(start_, has_bound)) return;
