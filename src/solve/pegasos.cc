@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "risk/free_bias.h"
 #include "risk/line_search.h"
 #include "solve/batches.h"
 #include "solve/kernel_passes.h"
@@ -25,6 +26,9 @@ constexpr std::uint64_t kLookShare = 8;  // looks are 1 + epoch/8 epochs apart
 constexpr std::uint64_t kLongRun = 50;   // epochs
 constexpr std::uint64_t kRuns = 1024;    // of neighbouring rows, at least, to draw from
 constexpr double kPoorGap = 0.05;        // beyond it a second bound is tried
+constexpr int kMostSecants = 40;         // for the best multiple of a point with a free bias
+constexpr double kSecantGain = 1e-6;     // a smaller part of the primal is not worth one more
+constexpr double kUnbalanced = 1e-10;    // of a bound, for what rounding leaves of sum alpha y
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kLot = 0x6c6f74;  // random stream of the point drawn by lot
 
@@ -159,6 +163,8 @@ class Pegasos {
   struct Candidate {
     double primal = 0;
     double factor = 1;  // by which the point is multiplied
+    double bias = 0;    // the best free bias for that
+    double slope = 0;   // of the primal by the factor, with a free bias
   };
 
   bool together() const { return asked_.budget > 0; }
@@ -353,7 +359,7 @@ class Pegasos {
     }
     keep_better(candidates, w);
     for (std::size_t c = 0; c < planes_; ++c) {
-      if (best_[c].open()) guess_alpha(run, c, candidates[c].factor, rows);
+      if (best_[c].open()) guess_alpha(run, c, candidates[c], rows);
     }
     bound(rows);
     if (proves_ && !run.counts_mark.empty() && std::ranges::any_of(best_, &Best::poor)) {
@@ -366,29 +372,102 @@ class Pegasos {
     return stop;
   }
 
-  // P at the point, or at the best multiple of it.
+  // P at the point, or at the best multiple of it; with the best free bias for that.
   Candidate judge(std::size_t c, double square, const std::vector<double>& scores) const {
     const Problem& problem = problems_[c];
     const std::size_t stride = passes_.stride();
-    double factor = 1;
-    if (asked_.rescale && square >= 0) {
-      LineSearch search(square, 0);
-      search.reserve(m_.rows);
-      for (std::uint64_t i = 0; i < m_.rows; ++i) {
-        search.add(problem.upper(i), 1, -problem.y[i] * scores[i * stride + c]);
+    const bool rescale = asked_.rescale && square >= 0;
+    Candidate found;
+    if (problem.free_bias) {
+      found = rescale ? best_along(c, square, scores) : multiple(c, 1, square, scores);
+    } else {
+      if (rescale) {
+        LineSearch search(square, 0);
+        search.reserve(m_.rows);
+        for (std::uint64_t i = 0; i < m_.rows; ++i) {
+          search.add(problem.upper(i), 1, -problem.y[i] * scores[i * stride + c]);
+        }
+        found.factor = search.minimum();
       }
-      factor = search.minimum();
+      found.primal = found.factor * found.factor * square / 2;
+      for (std::uint64_t i = 0; i < m_.rows; ++i) {
+        const double margin = found.factor * problem.y[i] * scores[i * stride + c];
+        found.primal += problem.upper(i) * std::max(0.0, 1 - margin);
+      }
     }
-    double primal = factor * factor * square / 2;
-    for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      const double margin = factor * problem.y[i] * scores[i * stride + c];
-      primal += problem.upper(i) * std::max(0.0, 1 - margin);
-    }
-    if (!std::isfinite(primal)) {
+    if (!std::isfinite(found.primal)) {
       fail("solver.nonfinite", fmt::format("the objective is not finite after {} steps", steps_),
            "scale the data, or lower --cost");
     }
-    return {primal, factor};
+    return found;
+  }
+
+  // With a free bias: P at the point times factor with the best bias, and how it changes with the
+  // factor. The statuses s_i that make sum_i s_i U_i y_i = 0 hide the bias from that slope.
+  Candidate multiple(std::size_t c, double factor, double square,
+                     const std::vector<double>& scores) const {
+    const Problem& problem = problems_[c];
+    const auto score = [&](std::uint64_t i) { return scores[i * passes_.stride() + c]; };
+    const auto place = [&](std::uint64_t i) { return problem.y[i] - factor * score(i); };
+    Candidate at = {.primal = std::nan(""), .factor = factor};
+    double before = 0;
+    std::vector<SlopeBend> bends(m_.rows);
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      bends[i] = {.place = place(i), .rise = problem.upper(i), .item = i};
+      if (!std::isfinite(bends[i].place)) return at;
+      if (problem.y[i] > 0) before -= problem.upper(i);
+    }
+    const Crossing crossing = find_crossing(before, bends);
+    at.bias = crossing.at;
+    at.primal = factor * factor * square / 2;
+    at.slope = factor * square;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      const double y = problem.y[i], upper = problem.upper(i);
+      at.primal += upper * std::max(0.0, 1 - y * (factor * score(i) + at.bias));
+      const double passed = i == crossing.item             ? crossing.share
+                            : crossing.passed(place(i), i) ? 1.0
+                                                           : 0.0;
+      at.slope -= (y > 0 ? 1 - passed : passed) * upper * y * score(i);
+    }
+    return at;
+  }
+
+  // The best of those. P is convex in the factor, so its slope is brought to 0 by secants; of an
+  // end that stays the slope is halved, lest the other come too slowly (Illinois). Two tangents say
+  // what more could be gained.
+  Candidate best_along(std::size_t c, double square, const std::vector<double>& scores) const {
+    Candidate low = multiple(c, 0, square, scores), high = multiple(c, 1, square, scores);
+    Candidate best = low.primal < high.primal ? low : high;
+    double left = low.slope, right = high.slope;
+    for (int k = 0; k < kMostSecants && low.slope < 0 && high.slope != 0; ++k) {
+      const bool inside = high.slope > 0;
+      if (inside) {
+        const double at =
+            (high.primal - low.primal + low.slope * low.factor - high.slope * high.factor) /
+            (low.slope - high.slope);
+        const double least = low.primal + low.slope * (at - low.factor);
+        if (!(best.primal - least > kSecantGain * best.primal)) break;
+      }
+      const double factor =
+          inside ? (low.factor * right - high.factor * left) / (right - left) : 2 * high.factor;
+      const Candidate next = multiple(c, factor, square, scores);
+      if (!std::isfinite(next.primal)) break;
+      if (next.primal < best.primal) best = next;
+      if (!inside) {
+        low = std::exchange(high, next);
+        left = low.slope;
+        right = high.slope;
+      } else if (next.slope < 0) {
+        low = next;
+        left = low.slope;
+        right /= 2;
+      } else {
+        high = next;
+        right = high.slope;
+        left /= 2;
+      }
+    }
+    return std::isfinite(high.primal) ? best : high;
   }
 
   // Takes what is better than the best so far. Each problem may have its point from another look;
@@ -407,13 +486,14 @@ class Pegasos {
       for (std::size_t j = 0; j < best.w.size(); ++j) {
         best.w[j] = candidates[c].factor * w[j * passes_.stride() + c];
       }
+      if (problems_[c].free_bias) best.w.push_back(candidates[c].bias);
     }
   }
 
   // Replaces scores by y alpha, alpha = U times the share of its visits, in about the last half of
   // the steps, that found a row inside the margin. A row without a visit in that time has its share
   // of all steps; one never visited is judged by its score.
-  void guess_alpha(Run& run, std::size_t c, double factor, std::vector<double>& rows) {
+  void guess_alpha(Run& run, std::size_t c, const Candidate& at, std::vector<double>& rows) {
     const Problem& problem = problems_[c];
     const std::size_t stride = passes_.stride(), width = planes_ + 1;
     const std::vector<std::uint32_t>& now = run.state.counts();
@@ -426,7 +506,7 @@ class Pegasos {
         visits -= mark[i * width];
         hits -= mark[i * width + 1 + c];
       }
-      if (visits == 0) hits = visits = factor * problem.y[i] * row < 1 ? 1 : 0;
+      if (visits == 0) hits = visits = problem.y[i] * (at.factor * row + at.bias) < 1 ? 1 : 0;
       row = visits == 0 ? 0.0 : problem.y[i] * (hits * problem.upper(i) / visits);
     }
   }
@@ -450,6 +530,9 @@ class Pegasos {
     const std::size_t stride = passes_.stride();
     if (!proves_) return;
     thin(rows);
+    for (std::size_t c = 0; c < planes_; ++c) {
+      if (problems_[c].free_bias && (best_[c].*wanted)()) balance_rows(c, rows);
+    }
     const std::vector<double> squares = combined_squares(rows);
     for (std::size_t c = 0; c < planes_; ++c) {
       if (!(best_[c].*wanted)()) continue;
@@ -486,6 +569,16 @@ class Pegasos {
     }
   }
 
+  // Makes the sum of y alpha 0, as a free bias asks; so it is for every multiple.
+  void balance_rows(std::size_t c, std::vector<double>& rows) const {
+    const Problem& problem = problems_[c];
+    const std::size_t stride = passes_.stride();
+    std::vector<double> alpha(m_.rows);
+    for (std::uint64_t i = 0; i < m_.rows; ++i) alpha[i] = std::abs(rows[i * stride + c]);
+    balance(problem, alpha);
+    for (std::uint64_t i = 0; i < m_.rows; ++i) rows[i * stride + c] = problem.y[i] * alpha[i];
+  }
+
   // |sum_i y_i alpha_i x_i|^2 for each problem.
   std::vector<double> combined_squares(const std::vector<double>& rows) {
     std::vector<double> v(passes_.size()), squares(passes_.stride());
@@ -506,7 +599,8 @@ class Pegasos {
     }
     if (!(sum > 0) || !std::isfinite(square)) return {0, 0};
     const double factor = std::min(square > 0 ? sum / square : 1 / fullest, 1 / fullest);
-    return {factor, factor * sum - factor * factor * square / 2};
+    const double dual = factor * sum - factor * factor * square / 2;
+    return {factor, problems_[c].free_bias ? dual - kUnbalanced * factor * sum : dual};
   }
 
   bool report(std::size_t c) {
@@ -525,7 +619,7 @@ class Pegasos {
     return stop;
   }
 
-  // A bound that came with the start is a bound already.
+  // A bound that came with the start is a bound already; balanced, where the bias is free.
   void judge_start() {
     const auto has_bound = [](const Start& start) { return !start.alpha.empty(); };
     if (start_.empty() || !std::ranges::all_of(start_, has_bound)) return;
@@ -576,7 +670,7 @@ class Pegasos {
 
 std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const SolverOptions& options,
                                     std::span<Monitor> monitors, Pool& pool) {
-  const double bias = problems[0].bias;
+  const double bias = problems[0].free_bias ? 0.0 : problems[0].bias;  // a feature of the rows
   const KernelFunction& kernel = options.pegasos.kernel;
   return problems[0].data->visit([&](const auto& m) {
     if (kernel.linear()) {

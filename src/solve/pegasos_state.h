@@ -13,6 +13,15 @@
 // ever gains U y x / pi for each row of A+, and a step costs O(nonzeros of its rows). So do means
 // over steps: with S the running sum of s, sum_t w_t = S v - u, where u gains S U y x / pi.
 //
+// A free bias b (data/problem.h) is no part of w, nor of |w|: rows are inside where y (<w, x> + b)
+// < 1, and with cb the mean of c
+//
+//     b <- b + (2/(k sqrt(tau))) sum_{A+} (c/cb) y
+//
+// Nothing pulls b towards 0, so steps of 1/tau would be too short; 2 is the width of the margin,
+// between whose sides b has to choose. It only guides the steps: who takes a point finds the best b
+// for it.
+//
 // Every step is counted: visits and hits (inside the margin) a row. The share hits/visits of a row,
 // times U, is always a feasible dual variable, whatever was drawn and projected (docs/pegasos.md).
 #pragma once
@@ -63,6 +72,7 @@ class PegasosState {
     double weight = first.costs.empty() ? static_cast<double>(m_.rows) : 0;
     for (const double c : first.costs) weight += c;
     radius_ = std::sqrt(first.cost * weight);  // 1/sqrt(lambda)
+    if (first.free_bias) bias_step_ = 2 * base_ / (first.cost * weight);
     if (planes_ > 1) {
       y_.resize(m_.rows * planes_);
       for (std::size_t c = 0; c < planes_; ++c) {
@@ -75,6 +85,7 @@ class PegasosState {
       for (std::size_t j = 0; j < passes.dimension(); ++j) {
         v_[j * stride_ + c] = steps.start[c].w[j] / scales_[c].s;
       }
+      if (first.free_bias) scales_[c].b = steps.start[c].w.back();
     }
     if (projection_) {
       measure();
@@ -140,6 +151,7 @@ class PegasosState {
     double pi = 1;      // product of the projections
     double sum = 0;     // of s over the steps being averaged
     double square = 0;  // |v|^2, kept where there is projection
+    double b = 0;       // free bias
   };
 
   // Rows ahead whose beginning is asked for, and whose place is (before the row itself can be).
@@ -153,6 +165,9 @@ class PegasosState {
   std::int8_t sign(std::uint64_t i, std::size_t c) const {
     return planes_ == 1 ? problems_[0].y[i] : y_[i * planes_ + c];
   }
+
+  // How far b goes in step tau; sum: of y U over the rows inside the margin.
+  double bias_move(double sum, double tau) const { return bias_step_ * sum / std::sqrt(tau); }
 
   void set_scales() {
     for (Scale& scale : scales_) scale.s = base_ * scale.pi / tau_;
@@ -188,11 +203,11 @@ class PegasosState {
     const auto m = m_;
     const Problem problem = problems_[0];
     const Kernels& kernels = passes_.kernels();
-    const double bias = problem.bias, base = base_;
+    const double bias = problem.free_bias ? 0.0 : problem.bias, base = base_;
     double* const v = v_.data();
     double* const u = u_.data();
     std::uint32_t* const counts = counts_.data();
-    double tau = tau_, s = scales_[0].s, sum = scales_[0].sum;
+    double tau = tau_, s = scales_[0].s, sum = scales_[0].sum, b = scales_[0].b;
     for (std::size_t j = 0; j < rows.size(); ++j) {
       if (kScattered) {
         if (j + kOffsetAhead < ahead.size()) {
@@ -208,13 +223,14 @@ class PegasosState {
       tau += 1;
       if (kAveraging) sum += s;
       const double y = problem.y[i];
-      const bool inside = y * (s * score) < 1;
+      const bool inside = y * (s * score + b) < 1;
       ++counts[2 * i];
       s = base / tau;
       if (!inside) continue;
       ++counts[2 * i + 1];
       const double factor = y * problem.upper(i);
       kernels.add(row, factor, v);
+      if (problem.free_bias) b += bias_move(factor, tau);
       if (bias != 0) v[m.features] += factor * bias;
       if (kAveraging) {
         kernels.add(row, factor * sum, u);
@@ -224,6 +240,7 @@ class PegasosState {
     tau_ = tau;
     scales_[0].s = s;
     scales_[0].sum = sum;
+    scales_[0].b = b;
     if (kAveraging) averaged_ += rows.size();
   }
 
@@ -250,8 +267,9 @@ class PegasosState {
         Scale& scale = scales_[c];
         if (averaging_) scale.sum += scale.s;
         const double y = sign(i, c);
-        const bool inside = y * (scale.s * scores_[c]) < 1;
+        const bool inside = y * (scale.s * scores_[c] + scale.b) < 1;
         counts[1 + c] += inside ? 1 : 0;
+        if (inside && bias_step_ > 0) scale.b += bias_move(y * problems_[0].upper(i), tau_);
         hit = hit || inside;
         factors_[c] = inside ? y * problems_[0].upper(i) / scale.pi : 0;
         scale.s = base_ * scale.pi / tau_;
@@ -287,6 +305,7 @@ class PegasosState {
     tau_ += 1;
     hits_.clear();
     factors_.clear();
+    moves_.assign(planes_, 0.0);
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const std::uint64_t i = rows[k];
       std::uint32_t* const counts = counts_.data() + i * (planes_ + 1);
@@ -296,9 +315,10 @@ class PegasosState {
       factors_.resize(at + stride_);
       for (std::size_t c = 0; c < planes_; ++c) {
         const double y = sign(i, c);
-        if (!(y * (scales_[c].s * scores_[k * stride_ + c]) < 1)) continue;
+        if (!(y * (scales_[c].s * scores_[k * stride_ + c] + scales_[c].b) < 1)) continue;
         ++counts[1 + c];
         hit = true;
+        moves_[c] += y * problems_[0].upper(i);
         factors_[at + c] = y * problems_[0].upper(i) / scales_[c].pi;
       }
       if (hit) {
@@ -306,6 +326,9 @@ class PegasosState {
       } else {
         factors_.resize(at);
       }
+    }
+    for (std::size_t c = 0; c < planes_ && bias_step_ > 0; ++c) {
+      scales_[c].b += bias_move(moves_[c], tau_);
     }
     if (averaging_) {
       for (Scale& scale : scales_) scale.sum += scale.s;
@@ -501,6 +524,7 @@ class PegasosState {
   std::size_t lines_ = 1;  // of memory that the columns of a row take, about
   double radius_ = 0;      // 1/sqrt(lambda)
   double base_;            // m/k
+  double bias_step_ = 0;   // 2 m/(k sum_i U_i), with a free bias
   double tau_;             // t0 + steps done
   std::vector<Scale> scales_;
   Buffer<double> v_, u_;         // in huge pages: their entries are met in no order
@@ -512,7 +536,7 @@ class PegasosState {
   std::vector<std::uint32_t> counts_;
   std::vector<double> squares_;      // |x_i|^2 of the rows it was asked for, else not a number
   std::vector<std::uint64_t> hits_;  // of the present step
-  std::vector<double> scores_, factors_, more_, likely_;
+  std::vector<double> scores_, factors_, more_, likely_, moves_;
 };
 
 }  // namespace hinge
