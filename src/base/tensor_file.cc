@@ -60,7 +60,8 @@ std::uint64_t checksum_text(std::string_view text) {
 
 }  // namespace
 
-void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Metadata metadata) {
+void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Metadata metadata,
+                       const std::function<void()>& before) {
   std::ranges::sort(tensors, [](const Tensor& a, const Tensor& b) {
     const std::uint64_t wa = info(a.dtype).width, wb = info(b.dtype).width;
     return wa != wb ? wa > wb : a.name < b.name;
@@ -96,6 +97,10 @@ void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Met
   take(out.write({reinterpret_cast<const char*>(&length), sizeof length}));
   take(out.write(header));
   for (const Tensor& t : tensors) take(out.write(as_text(t.bytes)));
+  if (before) {
+    take(out.sync());
+    before();
+  }
   take(out.commit());
 }
 

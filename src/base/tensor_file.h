@@ -49,9 +49,11 @@ bool looks_like_tensor_file(std::string_view head);
 
 using Metadata = std::map<std::string, std::string>;
 
-// Tensors are laid out wide types first, then by name. Checksums are added to the metadata. Throws
+// Tensors are laid out wide types first, then by name. Checksums are added to the metadata.
+// `before` is called when all bytes are on the disk, just before they take their name. Throws
 // Failure (io.*).
-void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Metadata metadata);
+void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Metadata metadata,
+                       const std::function<void()>& before = {});
 
 class TensorFile {
  public:
