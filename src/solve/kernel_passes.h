@@ -118,7 +118,7 @@ class KernelPasses {
   // the block at once: in which order they are added up belongs to the state.
   void archive(Archive& archive) {
     const auto exists = [this](std::uint64_t row) { return row < m_.rows; };
-    archive(members_, evaluated_);
+    archive(members_);
     if (archive.reading()) {
       std::ranges::fill(place_, kNowhere);
       for (std::size_t k = 0; k < members_.size(); ++k) {
@@ -131,7 +131,7 @@ class KernelPasses {
       if (archive.reading()) block_rows_.clear();
       return;
     }
-    archive(block_rows_, block_members_);
+    archive(block_rows_, block_members_, evaluated_);
     if (!archive.reading()) return;
     archive.require(block_rows_.size() <= block_.capacity() &&
                     std::ranges::all_of(block_rows_, exists) &&
