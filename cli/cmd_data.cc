@@ -63,7 +63,9 @@ int Info::model() {
                  {"classes", labels},
                  {"features", model->features},
                  {"index_base", model->index_base},
-                 {"bias", o.bias_feature == 0 ? Json("none") : Json(o.bias_feature)},
+                 {"bias", o.free_bias           ? Json("free")
+                          : o.bias_feature == 0 ? Json("none")
+                                                : Json(o.bias_feature)},
                  {"solver", o.solver},
                  {"status", or_null(to_string(o.status))},
                  {"cost", or_null(o.cost)},

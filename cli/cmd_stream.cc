@@ -114,6 +114,7 @@ std::vector<std::int64_t> StreamCommand::parse_labels() const {
 }
 
 StreamOptions StreamCommand::stream_options() const {
+  if (table.free_bias) usage_value("--bias: a stream takes none or a number, not free");
   return {.lambda = table.lambda,
           .bias = std::max(0.0, table.bias),
           .t0 = table.pegasos.t0.value_or(0),

@@ -165,6 +165,10 @@ void set_solver(TrainOptions& o, const OptionInfo& info, std::string_view text) 
 }
 
 void set_bias(TrainOptions& o, const OptionInfo& info, std::string_view text) {
+  if (text == "free") {
+    o.free_bias = true;
+    return;
+  }
   o.bias =
       text == "none" ? 0.0 : std::max(0.0, number(info, text));  // negative = none, as LIBLINEAR
   if (o.bias > kMaxBias) bad_value(info, text);
@@ -269,9 +273,12 @@ constexpr auto kRows = std::to_array<Row>({
       "like 1/epochs, so 0.001 is the job of the others; cpa to focus are cutting planes, focus "
       "mostly the fastest of them; LIBLINEAR's -s 3 means auto"},
      set_solver},
-    {{"bias", "B", "S", "none or a number up to 1e150", "none",
-      "append the constant feature S to every row, regularised; negative = none"},
+    {{"bias", "B", "S", "none, free or a number up to 1e150", "none",
+      "free: an intercept that is not regularised; a number: append the constant feature S to "
+      "every row, regularised; negative = none"},
      set_bias},
+    {{"free-bias", "R", "", "", "", "the same as --bias free, whatever -B says, as in LIBLINEAR"},
+     [](TrainOptions& o, const OptionInfo&, std::string_view) { o.free_bias = true; }},
     {{"class-weight", "", "L=W", "balanced, or LABEL=FACTOR with a factor > 0", "",
       "multiply the cost of rows of class L by W (also: -wL W); may be repeated"},
      set_class_weight},
@@ -543,6 +550,7 @@ Result<void> validate(const TrainOptions& o) {
       check(kernel.kind == KernelKind::poly || kernel.degree == KernelFunction{}.degree,
             "--degree: only the kernel poly has one");
       check(p.budget == 0 || !p.projection, "give --budget or --projection, not both");
+      check(!o.free_bias, "--bias: with a kernel expected none or a number, got free");
     }
     check(p.t0.value_or(0) <= kMaxT0, "t0: expected a whole number from 0 to 2^53");
   });

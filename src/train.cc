@@ -172,7 +172,8 @@ class Trainer {
     initial_primal_ = origin.cost * total;
     report_.lambda = 1 / (origin.cost * total);
     origin.gap = gap_;
-    origin.bias_feature = std::max(0.0, options_.bias);
+    origin.free_bias = options_.free_bias;
+    origin.bias_feature = options_.free_bias ? 1.0 : std::max(0.0, options_.bias);
     origin.row_weights = !data_.weights().empty();
     origin.seed = options_.seed;
     origin.rows = data_.rows();
@@ -215,7 +216,7 @@ class Trainer {
     if (labels != ours)
       fail("model.start", "the model to start from has other labels than the data");
     for (const BinaryProblem& problem : start.problems) {
-      if (problem.bias != 0 && options_.bias <= 0) {
+      if (problem.bias != 0 && report_.model.origin.bias_feature == 0) {
         fail("model.start", "the model to start from has a bias, and training has none",
              "give --bias a number");
       }
@@ -269,7 +270,8 @@ class Trainer {
                           .y = y.back(),
                           .costs = costs_,
                           .cost = model.origin.cost,
-                          .bias = model.origin.bias_feature});
+                          .bias = model.origin.bias_feature,
+                          .free_bias = model.origin.free_bias});
       monitors.emplace_back(limits, clock_, k, observer_,
                             k == first && keeper ? &*keeper : nullptr);
       if (control_.start != nullptr) starts.push_back(start(k, problems.back()));

@@ -122,7 +122,8 @@ class Recount {
             .y = y,
             .costs = costs_,
             .cost = model_.origin.cost,
-            .bias = model_.origin.bias_feature};
+            .bias = model_.origin.bias_feature,
+            .free_bias = model_.origin.free_bias};
   }
 
   std::vector<Certificate> one_by_one() const {

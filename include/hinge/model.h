@@ -24,7 +24,8 @@
 namespace hinge {
 
 // P(w) = 1/2|w|^2 + C sum_i c_i max(0, 1 - y_i <w,x_i>) and a lower bound D <= min P, both computed
-// from the data in double, with a kernel in its space. relative_gap = (P - D)/P; 1 without a bound.
+// from the data in double, with a kernel in its space; with a free bias b the margin is
+// y_i (<w,x_i> + b), and the minimum is over w and b. relative_gap = (P - D)/P; 1 without a bound.
 struct Certificate {
   double primal = 0;
   double dual = 0;
@@ -63,6 +64,7 @@ struct Origin {
   double cost = 1;                         // C
   double gap = 0;                          // what was asked for
   double bias_feature = 0;                 // value of the constant feature; 0 = no bias
+  bool free_bias = false;                  // its weight is not regularised; the feature is 1
   std::vector<ClassWeight> class_weights;  // of the classes whose factor is not 1
   bool row_weights = false;                // trained with one factor a row
   std::uint64_t seed = 1;

@@ -71,6 +71,9 @@ struct TrainOptions {
   std::optional<double> gap = {};
   Solver solver = Solver::automatic;
   double bias = 0;  // value of a constant, regularised feature; 0 = none
+  // An intercept that is not regularised, as statistics has it; `bias` does not matter then. Not
+  // with a kernel.
+  bool free_bias = false;
   std::vector<ClassWeight> class_weights = {};  // factor > 0 on the cost of a row of that class
   bool balanced = false;                        // class factors rows/(classes * rows of the class)
   bool reject = false;                          // several classes: keep "no class" in the model

@@ -33,14 +33,16 @@ Json options_json(const Model& model) {
     pair.push_back(w.factor);
     weights.push_back(std::move(pair));
   }
-  return {{"solver", o.solver},
-          {"cost", o.cost},
-          {"gap", o.gap},
-          {"bias_feature", o.bias_feature},
-          {"class_weights", weights},
-          {"row_weights", o.row_weights},
-          {"seed", o.seed},
-          {"reject", model.reject}};
+  Json json = {{"solver", o.solver},
+               {"cost", o.cost},
+               {"gap", o.gap},
+               {"bias_feature", o.bias_feature},
+               {"class_weights", weights},
+               {"row_weights", o.row_weights},
+               {"seed", o.seed},
+               {"reject", model.reject}};
+  if (o.free_bias) json.add("free_bias", true);
+  return json;
 }
 
 Json kernel_json(const KernelFunction& kernel) {
@@ -297,6 +299,8 @@ void read_metadata(const TensorFile& file, Model& model) {
   o.cost = real(file, options.at("cost"));
   o.gap = real(file, options.at("gap"));
   o.bias_feature = real(file, options.at("bias_feature"));
+  o.free_bias = std::ranges::find(options.names(), "free_bias") != options.names().end() &&
+                options.at("free_bias").get<bool>();
   for (const Json& pair : list(file, options.at("class_weights"))) {
     o.class_weights.push_back({whole<std::int64_t>(file, pair.at(0)), real(file, pair.at(1))});
   }
@@ -350,7 +354,8 @@ void check_sense(const TensorFile& file, const Model& model) {
     file.reject("content", "the number of features or the index base makes no sense");
   }
   const Origin& o = model.origin;
-  if (!(o.cost > 0) || o.bias_feature < 0 ||
+  if (!(o.cost > 0) || o.bias_feature < 0 || (o.free_bias && o.bias_feature != 1) ||
+      (o.free_bias && (model.stream || !model.kernel.linear())) ||
       std::ranges::any_of(o.class_weights, [](const ClassWeight& w) { return !(w.factor > 0); })) {
     file.reject("content", "the options make no sense");
   }

@@ -13,20 +13,28 @@ double half_square(std::span<const double> v) {
   return sum / 2;
 }
 
-// sum_i U_i max(0, 1 - y_i <w, x_i>) over some rows.
+struct Part {
+  double loss = 0;    // sum_i U_i max(0, 1 - y_i <w, x_i>)
+  double square = 0;  // the largest |x_i|^2
+};
+
+// Of some rows.
 template <class Value>
-double loss(const Problem& problem, const CsrView<Value>& m, std::span<const double> w,
-            std::uint64_t begin, std::uint64_t end) {
+Part loss(const Problem& problem, const CsrView<Value>& m, std::span<const double> w,
+          std::uint64_t begin, std::uint64_t end) {
   const double constant = problem.bias == 0 ? 0.0 : problem.bias * w.back();
-  double sum = 0;
+  Part part;
   for (std::uint64_t i = begin; i < end; ++i) {
-    double score = constant;
+    double score = constant, square = 0;
     for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
-      score += static_cast<double>(m.values[k]) * w[m.columns[k]];
+      const auto value = static_cast<double>(m.values[k]);
+      score += value * w[m.columns[k]];
+      square += value * value;
     }
-    sum += problem.upper(i) * std::max(0.0, 1 - problem.y[i] * score);
+    part.loss += problem.upper(i) * std::max(0.0, 1 - problem.y[i] * score);
+    part.square = std::max(part.square, square);
   }
-  return sum;
+  return part;
 }
 
 // v = sum_i alpha_i y_i x_i
@@ -57,26 +65,36 @@ void set_gap(Certificate& certificate) {
 Certificate certify(const Problem& problem, std::span<const double> w,
                     std::span<const double> alpha, Pool& pool) {
   const std::vector<std::uint64_t> cuts = cut_rows(*problem.data);
-  std::vector<double> losses(cuts.size() - 1);
+  std::vector<Part> parts(cuts.size() - 1);
   std::vector<double> v;
   // Block 0 sums v, which cannot be cut by rows without one copy of v a block; the others the loss.
   problem.data->visit([&](const auto& m) {
     pool.run(cuts.size(), [&](std::size_t block) {
       if (block > 0) {
-        losses[block - 1] = loss(problem, m, w, cuts[block - 1], cuts[block]);
+        parts[block - 1] = loss(problem, m, w, cuts[block - 1], cuts[block]);
       } else if (!alpha.empty()) {
         v = combine(problem, m, alpha);
       }
     });
   });
   Certificate certificate;
-  certificate.primal = half_square(w);
-  for (const double part : losses) certificate.primal += part;
+  certificate.primal = half_square(w.first(problem.regularised()));
+  double longest = 0;
+  for (const Part& part : parts) {
+    certificate.primal += part.loss;
+    longest = std::max(longest, part.square);
+  }
   certificate.bound = alpha.empty() ? "none" : "witness";
   if (!alpha.empty()) {
     double sum = 0;
     for (const double a : alpha) sum += a;
-    certificate.dual = sum - half_square(v);
+    certificate.dual = sum - half_square(std::span(v).first(problem.regularised()));
+    if (problem.free_bias) {
+      // sum_i alpha_i y_i should be 0. What rounding left of it costs as much times |b| at the
+      // optimum, where b = y_i - <w,x_i> of some row and 1/2 |w|^2 <= P.
+      const double most = 1 + std::sqrt(2 * certificate.primal * longest);
+      certificate.dual -= std::abs(v.back()) * most;
+    }
   }
   set_gap(certificate);
   return certificate;

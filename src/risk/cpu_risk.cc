@@ -11,6 +11,7 @@
 #include <limits>
 #include <utility>
 
+#include "data/free_bias.h"
 #include "risk/line_search.h"
 #include "risk/plane_vectors.h"
 
@@ -47,27 +48,47 @@ class CpuRisk final : public Risk {
 
   double begin(std::span<const double> w) override {
     active_ = all_;
+    if (free_bias()) {
+      bias_.anchor = bias_.trial = w.back();
+      w = w.first(w.size() - 1);
+    }
     rows_.margins(all_, {w.begin(), w.end()}, anchor_.data());
+    add_bias(all_, bias_.anchor, anchor_);
     trial_ = anchor_;
-    for (std::uint64_t i = 0; i < rows_.m.rows; ++i) now_.set(i, anchor_[i] < 1);
+    set_slope();
+    const Inside inside = inside_at(0);
+    for (std::uint64_t i = 0; i < rows_.m.rows; ++i) now_.set(i, inside(i));
+    now_.part = inside.part;
     vectors_->begin(w, weights());
-    return value(0);
+    const double risk = value(0);
+    if (free_bias()) shift_anchor(best(0).at);
+    return risk;
   }
 
   void set_trial(std::span<const double> beta) override {
     vectors_->trial(beta, active_, trial_.data());
     objective_ += active_.size();
+    known_.t = kNone;
+    if (!free_bias()) return;
+    const double guess = bias_.trial;
+    const auto bend = [&](std::uint64_t k) {
+      const std::uint64_t i = active_.row(k);
+      return SlopeBend{rows_.sign(i) * (1 - trial_[i]) - guess, rows_.cost(i), i};
+    };
+    bias_.trial += searches_.trial.find(active_.cuts, slope_, bend, rows_.pool).at;
+    add_bias(active_, bias_.trial, trial_);
   }
 
   Segment segment() const override { return vectors_->segment(); }
 
   double value(double t) override {
     const bool all = active_.all;
+    const double shift = free_bias() ? best(t).at : 0;
     const double sum = add_up(active_, [&](std::uint64_t begin, std::uint64_t end) {
       double part = 0;
       for (std::uint64_t k = begin; k < end; ++k) {
         const std::uint64_t i = active_.row(k);
-        const double inside = 1 - at(i, t);
+        const double inside = 1 - at(i, t) - rows_.sign(i) * shift;
         const double loss = all || !now_.get(i) ? inside : -inside;
         part += rows_.cost(i) * std::max(0.0, loss);
       }
@@ -75,12 +96,15 @@ class CpuRisk final : public Risk {
     });
     if (all) return sum;
     const double from = vectors_->running_at_anchor(), to = vectors_->running_at_trial();
-    return std::max(0.0, from + t * (to - from) + b_ + sum);
+    const std::uint64_t r = now_.part.row;  // its bit stands for more than its status
+    const double part = now_.part.missing * rows_.cost(r) * (1 - at(r, t) - rows_.sign(r) * shift);
+    return std::max(0.0, from + t * (to - from) + b_ + part + sum);
   }
 
   double search(double a, double b, double t_max) override;
 
   void advance(double t) override {
+    const double shift = free_bias() && t > 0 ? best(t).at : 0;
     vectors_->advance(t);
     rows_.for_blocks(active_, [&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t k = begin; k < end; ++k) {
@@ -88,27 +112,36 @@ class CpuRisk final : public Risk {
         anchor_[i] = at(i, t);
       }
     });
+    bias_.anchor += t * (bias_.trial - bias_.anchor);
+    shift_anchor(shift);
   }
 
-  std::vector<double> anchor() override { return vectors_->anchor(); }
+  std::vector<double> anchor() override {
+    std::vector<double> w = vectors_->anchor();
+    if (free_bias()) w.push_back(bias_.anchor);
+    return w;
+  }
 
   double plane(std::size_t slot, double t) override {
+    const Inside inside = inside_at(t);
     std::vector<std::vector<Flip>> parts(active_.blocks());
     rows_.for_blocks(active_, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t k = begin; k < end; ++k) {
         const std::uint64_t i = active_.row(k);
-        const bool inside = at(i, t) < 1;
-        if (inside == now_.get(i)) continue;
-        parts[block].push_back({i, inside ? -rows_.cost(i) : rows_.cost(i)});
+        const bool now = now_.get(i), then = inside(i);
+        const double less = now_.missing(i), least = inside.missing(i);
+        if (now == then && less == least) continue;
+        parts[block].push_back({i, rows_.cost(i) * ((now ? 1 - less : 0) - (then ? 1 - least : 0))});
       }
     });
     std::vector<Flip> flips;
     for (const std::vector<Flip>& part : parts) flips.insert(flips.end(), part.begin(), part.end());
     vectors_->flip(flips, anchor_.data(), trial_.data(), mark_.empty() ? nullptr : mark_.data());
     for (const Flip& flip : flips) {
-      now_.flip(flip.row);
+      now_.set(flip.row, inside(flip.row));
       b_ -= flip.weight;
     }
+    now_.part = inside.part;
     statuses_.set(slot, now_);
     vectors_->take(slot);
     return b_;
@@ -145,6 +178,8 @@ class CpuRisk final : public Risk {
   double rebuild() override {
     vectors_->rebuild(weights());
     vectors_->at_anchor(active_, anchor_.data());
+    add_bias(active_, bias_.anchor, anchor_);
+    known_.t = kNone;
     return value(0);
   }
 
@@ -154,6 +189,7 @@ class CpuRisk final : public Risk {
     values.anchor_square = rows_.kernels.dot_dense(w.data(), w.data(), w.size());
     std::vector<double> margins(rows_.m.rows);
     rows_.margins(all_, w, margins.data());
+    add_bias(all_, bias_.anchor, margins);
     std::vector<double> weights = statuses(beta);
     values.risk = add_up(all_, [&](std::uint64_t begin, std::uint64_t end) {
       double part = 0;
@@ -180,6 +216,7 @@ class CpuRisk final : public Risk {
 
   void mark() override {
     mark_ = anchor_;
+    bias_.mark = bias_.anchor;
     vectors_->mark();
   }
 
@@ -211,7 +248,8 @@ class CpuRisk final : public Risk {
     std::vector<std::vector<std::uint64_t>> parts(all_.blocks());
     rows_.for_blocks(all_, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
-        if (!(std::abs(1 - anchor_[i]) > width)) parts[block].push_back(i);
+        // The row between is looked at in any case.
+        if (now_.missing(i) > 0 || !(std::abs(1 - anchor_[i]) > width)) parts[block].push_back(i);
       }
     });
     std::vector<std::uint64_t> list;
@@ -220,14 +258,18 @@ class CpuRisk final : public Risk {
     }
     if (list.empty()) return 0;
     active_ = rows_.cut(std::move(list));
+    set_slope();
     return active_.size();
   }
 
   void widen() override {
     active_ = all_;
     anchor_ = mark_;
+    bias_.trial = std::exchange(bias_.anchor, bias_.mark);
+    set_slope();
     vectors_->rebuild(weights());
     vectors_->widen(all_, trial_.data());
+    add_bias(all_, bias_.trial, trial_);
     objective_ += all_.size();
   }
 
@@ -246,6 +288,77 @@ class CpuRisk final : public Risk {
   Bend bend_of(std::uint64_t i) const {
     const double sign = now_.get(i) ? 1 : -1;
     return {sign * (anchor_[i] - 1), sign * (trial_[i] - anchor_[i])};
+  }
+
+  // ---- The free bias; margins have y b in them.
+  bool free_bias() const { return rows_.problem.free_bias; }
+
+  void add_bias(const ActiveRows& rows, double b, std::vector<double>& margins) {
+    if (b == 0) return;
+    rows_.for_blocks(rows, [&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t k = begin; k < end; ++k) {
+        const std::uint64_t i = rows.row(k);
+        margins[i] += rows_.sign(i) * b;
+      }
+    });
+  }
+  void shift_anchor(double shift) {
+    add_bias(active_, shift, anchor_);
+    bias_.anchor += shift;
+    known_.t = kNone;
+  }
+
+  // Sets the slope of R_active in b where b is small beyond all bends. Statuses of rows that are
+  // not active stay, and sum_i s_i c_i y_i = 0 over all; so it follows from the active ones.
+  void set_slope() {
+    const bool all = active_.all;
+    if (!free_bias()) return;
+    slope_ = add_up(active_, [&](std::uint64_t begin, std::uint64_t end) {
+      double part = 0;
+      for (std::uint64_t k = begin; k < end; ++k) {
+        const std::uint64_t i = active_.row(k);
+        const double status = all ? 0.0 : now_.status(i);
+        part -= rows_.cost(i) * (rows_.sign(i) > 0 ? 1 - status : status);
+      }
+      return part;
+    });
+    known_.t = kNone;
+  }
+  double bend_at(std::uint64_t i, double t) const { return rows_.sign(i) * (1 - at(i, t)); }
+  Crossing crossing(CrossingSearch& search, double t) {
+    const auto bend = [&](std::uint64_t k) {
+      const std::uint64_t i = active_.row(k);
+      return SlopeBend{bend_at(i, t), rows_.cost(i), i};
+    };
+    return search.find(active_.cuts, slope_, bend, rows_.pool);
+  }
+  // Of point(t), as a shift of what the straight line in b has there.
+  Crossing best(double t) {
+    if (known_.t != t) known_ = {.t = t, .crossing = crossing(searches_.point, t)};
+    return known_.crossing;
+  }
+
+  // Statuses at point(t), of active rows.
+  struct Inside {
+    const CpuRisk& risk;
+    double t;
+    Crossing crossing;
+    RowBits::Part part;
+
+    bool operator()(std::uint64_t i) const {
+      if (!risk.free_bias()) return risk.at(i, t) < 1;
+      if (i == crossing.item) return true;
+      return (risk.rows_.sign(i) > 0) != crossing.passed(risk.bend_at(i, t), i);
+    }
+    double missing(std::uint64_t i) const { return i == part.row ? part.missing : 0.0; }
+  };
+  Inside inside_at(double t) {
+    Inside inside{*this, t, {}, {}};
+    if (!free_bias()) return inside;
+    inside.crossing = crossing(searches_.plane, t);
+    const auto [at, r, share] = inside.crossing;
+    inside.part = {.row = r, .missing = rows_.sign(r) > 0 ? share : 1 - share};
+    return inside;
   }
 
   // f(first, last) of every block of rows, added up in order.
@@ -267,8 +380,8 @@ class CpuRisk final : public Risk {
       double part = 0;
       for (std::uint64_t i = begin; i < end; ++i) {
         if (!now_.get(i)) continue;
-        weights[i] = -rows_.cost(i);
-        part += rows_.cost(i);
+        weights[i] = -rows_.cost(i) * now_.status(i);
+        part -= weights[i];
       }
       return part;
     });
@@ -284,6 +397,18 @@ class CpuRisk final : public Risk {
   bool by_rows_ = false;
   std::unique_ptr<PlaneVectors> vectors_;
   std::vector<double> anchor_, trial_, mark_;  // margins, by row; of active rows, but for mark_
+  struct {
+    double anchor = 0, trial = 0, mark = 0;
+  } bias_;  // free, at these points
+  double slope_ = 0;
+  struct {
+    CrossingSearch trial, point, plane;
+  } searches_;
+  static constexpr double kNone = -1;
+  struct {
+    double t = kNone;
+    Crossing crossing = {};
+  } known_;  // the best bias at the last point(t) that was looked at
   // keep_near: distance to the margin plus how far the anchor had gone when it was measured.
   std::vector<double> lengths_, reach_;
   double gone_ = 0;
@@ -332,7 +457,9 @@ double CpuRisk<Value>::search(double a, double b, double t_max) {
     sum.bends += part.bends;
   }
   search_ += sum.bends;
-  const double newest = vectors_->running_at_trial() - vectors_->running_at_anchor();
+  const std::uint64_t r = now_.part.row;  // its bit stands for more than its status
+  const double newest = vectors_->running_at_trial() - vectors_->running_at_anchor() -
+                        now_.part.missing * rows_.cost(r) * (trial_[r] - anchor_[r]);
   double slope = b + newest + sum.slope;  // f' without a t, just before the bucket
   if (!(slope < 0)) return 0;
   std::size_t bucket = 0;
@@ -362,6 +489,7 @@ double CpuRisk<Value>::search(double a, double b, double t_max) {
 
 template <class Value>
 std::uint64_t CpuRisk<Value>::keep_near(double moved, double radius) {
+  if (free_bias()) return active_.size();
   if (lengths_.empty()) {
     lengths_.resize(rows_.m.rows);
     reach_.resize(rows_.m.rows);

@@ -37,6 +37,8 @@ void PlaneStatuses::spread(std::span<const double> coefficients, std::span<doubl
           out[k * 64 + static_cast<std::uint64_t>(std::countr_zero(word))] += c;
         }
       }
+      const RowBits::Part& part = plane.bits.part;
+      if (part.row >= begin && part.row < end) out[part.row] -= c * part.missing;
     }
   });
 }

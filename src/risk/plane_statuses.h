@@ -9,7 +9,7 @@
 
 namespace hinge {
 
-// One bit a row.
+// One bit a row; but with a free bias one row may lie between.
 class RowBits {
  public:
   RowBits() = default;
@@ -22,6 +22,15 @@ class RowBits {
   std::uint64_t word(std::size_t k) const { return words_[k]; }
   std::uint64_t& word(std::size_t k) { return words_[k]; }
   std::size_t size() const { return words_.size(); }
+
+  // The row whose bit is 1 and whose status is less by so much.
+  struct Part {
+    std::uint64_t row = 0;
+    double missing = 0;
+  };
+  Part part;
+  double missing(std::uint64_t i) const { return i == part.row ? part.missing : 0.0; }
+  double status(std::uint64_t i) const { return get(i) ? 1 - missing(i) : 0.0; }
 
  private:
   std::vector<std::uint64_t> words_;

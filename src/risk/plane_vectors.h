@@ -43,7 +43,7 @@ struct Flip {
 template <class Value>
 struct RiskRows {
   RiskRows(const Problem& p, const CsrView<Value>& view, const Kernels& k, Pool& threads)
-      : problem(p), m(view), kernels(k), pool(threads), passes(m, p.bias, 1, k, threads) {}
+      : problem(p), m(view), kernels(k), pool(threads), passes(m, p.free_bias ? 0.0 : p.bias, 1, k, threads) {}
 
   double cost(std::uint64_t i) const { return problem.factor(i); }
   double sign(std::uint64_t i) const { return problem.y[i]; }

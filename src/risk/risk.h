@@ -12,6 +12,10 @@
 // plane, so that R is replaced by R_active <= R, with equality wherever no such row would change
 // sides. As every plane is one of R too, bounds stay true whatever is active.
 //
+// With a free bias (data/free_bias.h) R(w) is the least over all b of sum_i c_i max(0, 1 - y_i
+// (<w,x_i> + b)), and every point has its best b, of R_active. Planes have sum_i s_i c_i y_i = 0, so
+// that they do not depend on b. Only search() goes along a straight line in b too.
+//
 // Sums, never means: risks over parts of the rows add up.
 #pragma once
 
@@ -52,7 +56,8 @@ class Risk {
  public:
   virtual ~Risk() = default;
 
-  // ---- Points. All rows become active; anchor and trial are w. Returns R(w), from scratch.
+  // ---- Points: w alone, but for begin() and anchor(), which have a free bias at the end. All rows
+  // become active; anchor and trial are w. Returns R(w), from scratch.
   virtual double begin(std::span<const double> w) = 0;
   // trial = -sum_k beta[k] a_k over the slots.
   virtual void set_trial(std::span<const double> beta) = 0;
@@ -91,7 +96,7 @@ class Risk {
   virtual bool narrows_well() const = 0;
   // `moved` is how far the anchor went since the last call: rows that were not active are that much
   // nearer to their margin, at worst. Active are then those that points within `radius` of the
-  // anchor may carry across it, by |<v,x>| <= |v||x|.
+  // anchor may carry across it, by |<v,x>| <= |v||x|. With a free bias all rows stay active.
   virtual std::uint64_t keep_near(double moved, double radius) = 0;
   // Remembers the anchor and its margins (all rows must be active); moved() is the root mean square
   // by which margins of the anchor differ from there.

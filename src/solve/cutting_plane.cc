@@ -119,7 +119,7 @@ class CuttingPlane {
     const bool given = !start_.empty();
     std::vector<double> w = given ? start_[0].w : std::vector<double>(problem_.dimension());
     double square = 0;
-    for (const double x : w) square += x * x;
+    for (const double x : std::span(w).first(problem_.regularised())) square += x * x;
     primal_ = square / 2 + problem_.cost * risk_->begin(w);
     check_finite(primal_);
     lay(0);
@@ -266,7 +266,7 @@ class CuttingPlane {
     // Never less than the way to the plane: rows that are not active must be there on the side they
     // are on here.
     reach_ = std::max(*std::ranges::max_element(steps_) + mu_, std::abs(plane - go)) * distance;
-    if (!(distance > 0)) reach_ = kInfinity;
+    if (!(distance > 0) || problem_.free_bias) reach_ = kInfinity;
     risk_->keep_near(go * distance, reach_);
   }
 
@@ -521,7 +521,8 @@ Solution solve_sample(const Problem& problem, const SolverOptions& options, Moni
                           .y = y,
                           .costs = costs,
                           .cost = part > 0 ? problem.cost * (all / part) : problem.cost,
-                          .bias = problem.bias};
+                          .bias = problem.bias,
+                          .free_bias = problem.free_bias};
   Monitor inner = monitor.for_part(kSampleGap, kEvery);
   Solution solution = solve_planes(sample, Solver::focus, options, inner, pool);
   monitor.add_spent(inner);
