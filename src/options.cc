@@ -427,7 +427,8 @@ std::vector<std::pair<std::string, std::string>> describe(const TrainOptions& o)
   add(o.lambda > 0, "lambda", o.lambda);
   add(o.gap.has_value(), "gap", o.gap.value_or(0));
   add(true, "solver", to_string(o.solver));
-  add(o.bias > 0, "bias", o.bias);
+  add(o.bias > 0 && !o.free_bias, "bias", o.bias);
+  add(o.free_bias, "bias", "free");
   add(o.balanced, "class-weight", "balanced");
   for (const ClassWeight& w : o.class_weights) {
     add(true, "class-weight", fmt::format("{}={}", w.label, w.factor));

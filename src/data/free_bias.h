@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/parallel.h"
 #include "data/problem.h"
 
@@ -22,6 +23,8 @@ struct Crossing {
   double at = 0;           // the bend's place
   std::uint64_t item = 0;  // whose it is
   double share = 0;        // of its rise that is needed, in [0, 1]
+
+  void archive(Archive& archive) { archive(at, item, share); }
 
   // Whether the slope has risen by all of this bend's before the crossing. Bends of one place come
   // in the order of their items.
@@ -79,15 +82,22 @@ class CrossingSearch {
         continue;
       }
       misses_ = 0;
+      if (near.empty()) return {};  // no place is a number
       // The next window holds about one bend in kShare, but is a few times as wide as the crossing
       // is far now.
       constexpr double kShare = 200, kFirst = 0.01, kFar = 4;
-      const double seen = static_cast<double>(near.size()), wanted = static_cast<double>(count) / kShare;
+      const double seen = static_cast<double>(near.size()),
+                   wanted = static_cast<double>(count) / kShare;
       const Crossing crossing = find_crossing(before, near);
       window_ = window_ == kInfinity ? kFirst : window_ * std::clamp(wanted / seen, 0.1, 2.0);
       window_ = std::max(window_, kFar * std::abs(crossing.at));
       return crossing;
     }
+  }
+
+  void archive(Archive& archive) {
+    archive(window_, misses_);
+    archive.require(window_ >= 0 && misses_ >= 0 && misses_ < 4);
   }
 
  private:

@@ -43,7 +43,11 @@ struct Flip {
 template <class Value>
 struct RiskRows {
   RiskRows(const Problem& p, const CsrView<Value>& view, const Kernels& k, Pool& threads)
-      : problem(p), m(view), kernels(k), pool(threads), passes(m, p.free_bias ? 0.0 : p.bias, 1, k, threads) {}
+      : problem(p),
+        m(view),
+        kernels(k),
+        pool(threads),
+        passes(m, p.free_bias ? 0.0 : p.bias, 1, k, threads) {}
 
   double cost(std::uint64_t i) const { return problem.factor(i); }
   double sign(std::uint64_t i) const { return problem.y[i]; }
@@ -142,6 +146,9 @@ class PlaneVectors {
   virtual void mark() = 0;
   // trial <- anchor, anchor <- mark; margins of the trial on all rows.
   virtual void widen(const ActiveRows& all, double* margins) = 0;
+
+  // `taken` says which slots have a plane.
+  virtual void archive(Archive& archive, const std::vector<bool>& taken) = 0;
 
   // Whether rows may become active at little cost.
   virtual bool narrows_well() const { return true; }
