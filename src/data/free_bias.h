@@ -42,30 +42,33 @@ struct SlopeBend {
 // them. If rounding makes it too large from the first, or too small to the last, that is it.
 Crossing find_crossing(double slope, std::vector<SlopeBend>& bends);
 
-// Finds crossings that are expected near 0, again and again: only bends in a window about it are
-// looked at one by one, and the window follows what was seen.
+// Finds crossings again and again, each near a guess: only bends in a window about it are looked at
+// one by one, and the window follows what was seen.
 class CrossingSearch {
  public:
   // Bend k, cuts[b] <= k < cuts[b+1] of some block b, is bend(k). The same for any number of
   // threads.
   template <class F>
-  Crossing find(std::span<const std::uint64_t> cuts, double slope, const F& bend, Pool& pool) {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    struct Part {
-      double below = 0;
-      std::vector<SlopeBend> near;
-    };
-    const std::uint64_t count = cuts.back() - cuts.front();
+  Crossing find(std::span<const std::uint64_t> cuts, double slope, double guess, const F& bend,
+                Pool& pool) {
+    const auto count = static_cast<double>(cuts.back() - cuts.front());
+    double from = guess - window_, to = guess + window_;
+    if (window_ < kInfinity && density_ * 2 * window_ > count / kCrowd) {
+      narrow(cuts, slope, bend, pool, from, to);
+    }
     for (;;) {
+      struct Part {
+        double below = 0;
+        std::vector<SlopeBend> near;
+      };
       std::vector<Part> parts(cuts.size() - 1);
       pool.run(parts.size(), [&](std::size_t block) {
-        const double window = window_;
         double below = 0;
         std::vector<SlopeBend> near;
         for (std::uint64_t k = cuts[block]; k < cuts[block + 1]; ++k) {
           const SlopeBend one = bend(k);
-          below += one.place < -window ? one.rise : 0.0;
-          if (std::abs(one.place) <= window) near.push_back(one);
+          below += one.place < from ? one.rise : 0.0;
+          if (one.place >= from && one.place <= to) near.push_back(one);
         }
         parts[block] = {.below = below, .near = std::move(near)};
       });
@@ -77,32 +80,65 @@ class CrossingSearch {
         near.insert(near.end(), parts[block].near.begin(), parts[block].near.end());
       }
       for (const SlopeBend& one : near) rise += one.rise;
-      if (window_ < kInfinity && (near.empty() || !(before < 0) || !(before + rise > 0))) {
-        window_ = window_ > 0 && ++misses_ < 3 ? 16 * window_ : kInfinity;
+      const bool all = from == -kInfinity && to == kInfinity;
+      if (!all && (near.empty() || !(before < 0) || !(before + rise > 0))) {
+        from = -kInfinity;
+        to = kInfinity;
         continue;
       }
-      misses_ = 0;
+      if (!all) density_ = static_cast<double>(near.size()) / (to - from);
       if (near.empty()) return {};  // no place is a number
-      // The next window holds about one bend in kShare, but is a few times as wide as the crossing
-      // is far now.
-      constexpr double kShare = 200, kFirst = 0.01, kFar = 4;
-      const double seen = static_cast<double>(near.size()),
-                   wanted = static_cast<double>(count) / kShare;
       const Crossing crossing = find_crossing(before, near);
-      window_ = window_ == kInfinity ? kFirst : window_ * std::clamp(wanted / seen, 0.1, 2.0);
-      window_ = std::max(window_, kFar * std::abs(crossing.at));
+      const double far = std::abs(crossing.at - guess);
+      // A few times as wide as the crossing was far, and with some bends in it.
+      window_ = std::max({kFar * far, window_ == kInfinity ? kFirst : window_ / 2,
+                          density_ > 0 ? kLeast / density_ : 0.0});
       return crossing;
     }
   }
 
   void archive(Archive& archive) {
-    archive(window_, misses_);
-    archive.require(window_ >= 0 && misses_ >= 0 && misses_ < 4);
+    archive(window_, density_);
+    archive.require(window_ >= 0 && density_ >= 0);
   }
 
  private:
-  double window_ = std::numeric_limits<double>::infinity();
-  int misses_ = 0;
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  static constexpr double kFar = 3, kFirst = 0.01, kLeast = 50;
+  static constexpr double kCrowd = 64;  // more bends than one in so many are first put in buckets
+  static constexpr std::size_t kBuckets = 128;
+
+  // Cuts the window down to the bucket with the crossing; leaves it if that is not inside.
+  template <class F>
+  void narrow(std::span<const std::uint64_t> cuts, double slope, const F& bend, Pool& pool,
+              double& from, double& to) const {
+    struct Part {
+      double rise[kBuckets + 2] = {};
+    };
+    std::vector<Part> parts(cuts.size() - 1);
+    const double scale = static_cast<double>(kBuckets) / (to - from), first = from;
+    pool.run(parts.size(), [&](std::size_t block) {
+      Part& part = parts[block];
+      for (std::uint64_t k = cuts[block]; k < cuts[block + 1]; ++k) {
+        const SlopeBend one = bend(k);
+        const double place = (one.place - first) * scale;  // perhaps no number
+        const double bucket = place > -1 ? std::min<double>(place, kBuckets) : -1;
+        part.rise[static_cast<std::size_t>(bucket + 1)] += one.rise;
+      }
+    });
+    for (std::size_t bucket = 0; bucket < kBuckets + 1; ++bucket) {
+      for (const Part& part : parts) slope += part.rise[bucket];
+      if (!(slope > 0)) continue;
+      if (bucket == 0) return;
+      // A little more on either side, for what rounding may have put into the next bucket.
+      from = first + (static_cast<double>(bucket) - 1.01) / scale;
+      to = first + (static_cast<double>(bucket) + 0.01) / scale;
+      return;
+    }
+  }
+
+  double window_ = kInfinity;  // half its width
+  double density_ = 0;         // bends by length, as last seen
 };
 
 // Makes dual variables inside their box feasible for a free bias, sum_i alpha_i y_i = 0: a small

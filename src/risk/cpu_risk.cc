@@ -59,7 +59,7 @@ class CpuRisk final : public Risk {
     set_slope();
     const Inside inside = inside_at(0);
     for (std::uint64_t i = 0; i < rows_.m.rows; ++i) now_.set(i, inside(i));
-    now_.part = inside.part;
+    now_.between = inside.between;
     vectors_->begin(w, weights());
     const double risk = value(0);
     if (free_bias()) shift_anchor(best(0).at);
@@ -71,12 +71,12 @@ class CpuRisk final : public Risk {
     objective_ += active_.size();
     known_.t = kNone;
     if (!free_bias()) return;
-    const double guess = bias_.trial;
     const auto bend = [&](std::uint64_t k) {
       const std::uint64_t i = active_.row(k);
-      return SlopeBend{rows_.sign(i) * (1 - trial_[i]) - guess, rows_.cost(i), i};
+      return SlopeBend{rows_.sign(i) * (1 - trial_[i]), rows_.cost(i), i};
     };
-    bias_.trial += searches_.trial.find(active_.cuts, slope_, bend, rows_.pool).at;
+    bias_.trial =
+        searches_.trial.find(active_.cuts, slope_, bias_.trial, bend, rows_.pool).at;
     add_bias(active_, bias_.trial, trial_);
   }
 
@@ -97,9 +97,9 @@ class CpuRisk final : public Risk {
     });
     if (all) return sum;
     const double from = vectors_->running_at_anchor(), to = vectors_->running_at_trial();
-    const std::uint64_t r = now_.part.row;  // its bit stands for more than its status
-    const double part = now_.part.missing * rows_.cost(r) * (1 - at(r, t) - rows_.sign(r) * shift);
-    return std::max(0.0, from + t * (to - from) + b_ + part + sum);
+    const auto& [r, more] = now_.between;  // the sum takes its bit for its status
+    const double between = more * rows_.cost(r) * (1 - at(r, t) - rows_.sign(r) * shift);
+    return std::max(0.0, from + t * (to - from) + b_ - between + sum);
   }
 
   double search(double a, double b, double t_max) override;
@@ -129,21 +129,21 @@ class CpuRisk final : public Risk {
     rows_.for_blocks(active_, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t k = begin; k < end; ++k) {
         const std::uint64_t i = active_.row(k);
-        const bool now = now_.get(i), then = inside(i);
-        const double less = now_.missing(i), least = inside.missing(i);
-        if (now == then && less == least) continue;
-        parts[block].push_back(
-            {i, rows_.cost(i) * ((now ? 1 - less : 0) - (then ? 1 - least : 0))});
+        const bool then = inside(i);
+        if (then == now_.get(i)) continue;
+        parts[block].push_back({i, then ? -rows_.cost(i) : rows_.cost(i)});
       }
     });
     std::vector<Flip> flips;
     for (const std::vector<Flip>& part : parts) flips.insert(flips.end(), part.begin(), part.end());
+    change(flips, now_.between, 1);
+    change(flips, inside.between, -1);
     vectors_->flip(flips, anchor_.data(), trial_.data(), mark_.empty() ? nullptr : mark_.data());
     for (const Flip& flip : flips) {
       now_.set(flip.row, inside(flip.row));
       b_ -= flip.weight;
     }
-    now_.part = inside.part;
+    now_.between = inside.between;
     statuses_.set(slot, now_);
     vectors_->take(slot);
     return b_;
@@ -252,7 +252,8 @@ class CpuRisk final : public Risk {
     rows_.for_blocks(all_, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
         // The row between is looked at in any case.
-        if (now_.missing(i) > 0 || !(std::abs(1 - anchor_[i]) > width)) parts[block].push_back(i);
+        const bool between = i == now_.between.row && now_.between.more != 0;
+        if (between || !(std::abs(1 - anchor_[i]) > width)) parts[block].push_back(i);
       }
     });
     std::vector<std::uint64_t> list;
@@ -293,7 +294,7 @@ class CpuRisk final : public Risk {
     archive(active_.all, active_.list);
     if (!archive.reading()) return;
     const std::vector<std::uint64_t>& list = active_.list;
-    archive.require(list.empty() || list.back() < rows);
+    archive.require(list.empty() ? active_.all || !free_bias() : list.back() < rows);
     archive.require(std::ranges::is_sorted(list, std::ranges::less_equal()));
     active_ = active_.all ? all_ : rows_.cut(std::move(active_.list));
     if (!reach_.empty()) measure_lengths();
@@ -351,16 +352,16 @@ class CpuRisk final : public Risk {
     known_.t = kNone;
   }
   double bend_at(std::uint64_t i, double t) const { return rows_.sign(i) * (1 - at(i, t)); }
-  Crossing crossing(CrossingSearch& search, double t) {
+  Crossing crossing(CrossingSearch& search, double t, double guess) {
     const auto bend = [&](std::uint64_t k) {
       const std::uint64_t i = active_.row(k);
       return SlopeBend{bend_at(i, t), rows_.cost(i), i};
     };
-    return search.find(active_.cuts, slope_, bend, rows_.pool);
+    return search.find(active_.cuts, slope_, guess, bend, rows_.pool);
   }
   // Of point(t), as a shift of what the straight line in b has there.
   Crossing best(double t) {
-    if (known_.t != t) known_ = {.t = t, .crossing = crossing(searches_.point, t)};
+    if (known_.t != t) known_ = {.t = t, .crossing = crossing(searches_.point, t, 0)};
     return known_.crossing;
   }
 
@@ -369,22 +370,29 @@ class CpuRisk final : public Risk {
     const CpuRisk& risk;
     double t;
     Crossing crossing;
-    RowBits::Part part;
+    RowBits::Between between;
 
     bool operator()(std::uint64_t i) const {
       if (!risk.free_bias()) return risk.at(i, t) < 1;
-      if (i == crossing.item) return true;
       return (risk.rows_.sign(i) > 0) != crossing.passed(risk.bend_at(i, t), i);
     }
-    double missing(std::uint64_t i) const { return i == part.row ? part.missing : 0.0; }
   };
   Inside inside_at(double t) {
     Inside inside{*this, t, {}, {}};
     if (!free_bias()) return inside;
-    inside.crossing = crossing(searches_.plane, t);
+    // Mostly near the point that was looked at last.
+    inside.crossing = crossing(searches_.plane, t, known_.t == kNone ? 0 : known_.crossing.at);
     const auto [at, r, share] = inside.crossing;
-    inside.part = {.row = r, .missing = rows_.sign(r) > 0 ? share : 1 - share};
+    inside.between = {.row = r, .more = -rows_.sign(r) * share};
     return inside;
+  }
+  // The status of a row between becomes its bit, or the other way round.
+  void change(std::vector<Flip>& flips, const RowBits::Between& between, double sign) const {
+    if (between.more == 0) return;
+    const auto place = std::ranges::lower_bound(flips, between.row, {}, &Flip::row);
+    const bool there = place != flips.end() && place->row == between.row;
+    Flip& flip = there ? *place : *flips.insert(place, {between.row, 0});
+    flip.weight += sign * between.more * rows_.cost(between.row);
   }
 
   // f(first, last) of every block of rows, added up in order.
@@ -412,8 +420,9 @@ class CpuRisk final : public Risk {
     b_ = add_up(all_, [&](std::uint64_t begin, std::uint64_t end) {
       double part = 0;
       for (std::uint64_t i = begin; i < end; ++i) {
-        if (!now_.get(i)) continue;
-        weights[i] = -rows_.cost(i) * now_.status(i);
+        const double status = now_.status(i);
+        if (status == 0) continue;
+        weights[i] = -rows_.cost(i) * status;
         part -= weights[i];
       }
       return part;
@@ -491,9 +500,9 @@ double CpuRisk<Value>::search(double a, double b, double t_max) {
     sum.bends += part.bends;
   }
   search_ += sum.bends;
-  const std::uint64_t r = now_.part.row;  // its bit stands for more than its status
-  const double newest = vectors_->running_at_trial() - vectors_->running_at_anchor() -
-                        now_.part.missing * rows_.cost(r) * (trial_[r] - anchor_[r]);
+  const auto& [r, more] = now_.between;  // rows bend as their bits say
+  const double newest = vectors_->running_at_trial() - vectors_->running_at_anchor() +
+                        more * rows_.cost(r) * (trial_[r] - anchor_[r]);
   double slope = b + newest + sum.slope;  // f' without a t, just before the bucket
   if (!(slope < 0)) return 0;
   std::size_t bucket = 0;

@@ -12,8 +12,8 @@ constexpr std::uint64_t kBlock = std::uint64_t{1} << 14;  // rows; a multiple of
 
 void RowBits::archive(Archive& archive, std::uint64_t rows) {
   archive.sized_or_empty(words_, (rows + 63) / 64);
-  archive(part.row, part.missing);
-  archive.require(part.row < rows);
+  archive(between.row, between.more);
+  archive.require(between.row < rows);
   // No bits of rows that do not exist.
   archive.require(words_.empty() || rows % 64 == 0 || words_.back() >> rows % 64 == 0);
 }
@@ -54,8 +54,8 @@ void PlaneStatuses::spread(std::span<const double> coefficients, std::span<doubl
           out[k * 64 + static_cast<std::uint64_t>(std::countr_zero(word))] += c;
         }
       }
-      const RowBits::Part& part = plane.bits.part;
-      if (part.row >= begin && part.row < end) out[part.row] -= c * part.missing;
+      const auto& [row, more] = plane.bits.between;
+      if (row >= begin && row < end) out[row] += c * more;
     }
   });
 }

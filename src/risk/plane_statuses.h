@@ -24,14 +24,15 @@ class RowBits {
   std::uint64_t& word(std::size_t k) { return words_[k]; }
   std::size_t size() const { return words_.size(); }
 
-  // The row whose bit is 1 and whose status is less by so much.
-  struct Part {
+  // The row whose status is not its bit: how much it is more, or less.
+  struct Between {
     std::uint64_t row = 0;
-    double missing = 0;
+    double more = 0;
   };
-  Part part;
-  double missing(std::uint64_t i) const { return i == part.row ? part.missing : 0.0; }
-  double status(std::uint64_t i) const { return get(i) ? 1 - missing(i) : 0.0; }
+  Between between;
+  double status(std::uint64_t i) const {
+    return (get(i) ? 1.0 : 0.0) + (i == between.row ? between.more : 0.0);
+  }
 
   void archive(Archive& archive, std::uint64_t rows);  // there may be no bits at all
 

@@ -348,10 +348,11 @@ class RowPlanes final : public PlaneVectors {
         weights.push_back(at.get(i) ? rows_.cost(i) : -rows_.cost(i));
       }
     }
-    for (const auto& [part, sign] : {std::pair(at.part, -1.0), std::pair(to.part, 1.0)}) {
-      if (part.missing == 0) continue;
-      list.push_back(part.row);
-      weights.push_back(sign * part.missing * rows_.cost(part.row));
+    for (const auto& [row, more] :
+         {at.between, RowBits::Between{to.between.row, -to.between.more}}) {
+      if (more == 0) continue;
+      list.push_back(row);
+      weights.push_back(more * rows_.cost(row));
     }
     rows_.combine(
         list.size(), [&](std::uint64_t k) { return list[k]; }, weights, a.data());
