@@ -31,6 +31,8 @@ struct Case {
   int classes = 1;  // of Pegasos, in one sweep
   KernelWay way = KernelWay::by_budget;
   std::uint64_t rows = 150, features = 40;
+  bool free_bias = false;
+  std::size_t most = 40;  // states to go on from
 };
 
 PegasosOptions kernel(std::uint64_t budget, Iterate iterate = Iterate::suffix) {
@@ -51,6 +53,10 @@ std::vector<Case> cases() {
       {"active", Solver::active},
       {"focus", Solver::focus, {}, 1e-5},
       {"focus_by_columns", Solver::focus, {}, 1e-5, 1, {}, 400, 12},
+      {"focus_after_sample", Solver::focus, {}, 1e-4, 1, {}, 33000, 10, false, 3},
+      {"ocas_free_bias", Solver::ocas, {}, 1e-4, 1, {}, 150, 40, true},
+      {"focus_free_bias", Solver::focus, {}, 1e-5, 1, {}, 400, 12, true},
+      {"focus_free_bias_by_rows", Solver::focus, {}, 1e-5, 1, {}, 150, 60, true},
       {"pegasos", Solver::pegasos, {.epochs = 6}, 0},
       {"pegasos_gap", Solver::pegasos, {}, 0.05},
       {"pegasos_average",
@@ -107,7 +113,13 @@ class SolverCheckpoints : public ::testing::TestWithParam<Case> {
       }
     }
     for (const auto& y : signs_) {
-      problems_.push_back({.data = &data_, .y = y, .costs = costs_, .cost = 2, .bias = 0.5});
+      const bool free = GetParam().free_bias;
+      problems_.push_back({.data = &data_,
+                           .y = y,
+                           .costs = costs_,
+                           .cost = 2,
+                           .bias = free ? 1 : 0.5,
+                           .free_bias = free});
     }
   }
 
@@ -153,7 +165,7 @@ TEST_P(SolverCheckpoints, EveryStateLeadsToTheSameResult) {
   KeepAll keeper;
   expect_same(solve(&keeper, {}, 2), undisturbed);
   ASSERT_GT(keeper.states.size(), 2U);
-  const std::size_t step = keeper.states.size() / 40 + 1;
+  const std::size_t step = (keeper.states.size() - 1) / GetParam().most + 1;
   for (std::size_t k = 0; k < keeper.states.size(); k += step) {
     SCOPED_TRACE(k);
     KeepAll after;
@@ -172,7 +184,7 @@ TEST_P(SolverCheckpoints, ForgedStatesDoNoHarm) {
   static_cast<void>(solve(&keeper, {}, 1));
   const std::vector<std::byte>& good = keeper.states[keeper.states.size() / 2];
   Random random(11);
-  for (int k = 0; k < 60; ++k) {
+  for (int k = 0; k < (GetParam().most == 40 ? 60 : 2); ++k) {
     std::vector<std::byte> state = good;
     if (k % 3 == 0) {
       state.resize(random.below(state.size()));
