@@ -333,14 +333,14 @@ void walk(Archive& archive, Solution& s, Witness& witness, bool& reached) {
 
 std::vector<std::byte> pack_result(std::span<const Problem> problems, std::span<Solution> solutions,
                                    const std::vector<bool>& reached) {
-  Archive archive;
-  for (std::size_t k = 0; k < problems.size(); ++k) {
-    Witness witness;  // of alpha: much smaller, and the same
-    if (!solutions[k].alpha.empty()) witness = compact(problems[k], solutions[k].alpha);
-    bool is_reached = reached[k];
-    walk(archive, solutions[k], witness, is_reached);
-  }
-  return archive.take();
+  return Archive::written_by([&](Archive& archive) {
+    for (std::size_t k = 0; k < problems.size(); ++k) {
+      Witness witness;  // of alpha: much smaller, and the same
+      if (!solutions[k].alpha.empty()) witness = compact(problems[k], solutions[k].alpha);
+      bool is_reached = reached[k];
+      walk(archive, solutions[k], witness, is_reached);
+    }
+  });
 }
 
 void unpack_result(std::span<const std::byte> state, std::span<const Problem> problems,

@@ -45,8 +45,8 @@ struct Progress {
 
 // Where training leaves its state from time to time (hinge/checkpoint.h).
 struct CheckpointControl {
-  std::string path;     // a regular file, or empty: nowhere
-  double seconds = 60;  // between two of them, at least; >= 0
+  std::string path = {};  // a regular file, or empty: nowhere
+  double seconds = 60;    // between two of them, at least; >= 0
   // Each increase asks for one as soon as there can be one.
   const std::atomic<std::uint64_t>* requests = nullptr;
 };

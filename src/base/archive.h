@@ -28,11 +28,21 @@ namespace hinge {
 
 class Archive {
  public:
-  Archive() = default;  // writes
+  // Reads.
   explicit Archive(std::span<const std::byte> bytes) : reading_(true), left_(bytes) {}
 
+  // What write(archive) would write, in memory of just that size: states can be large.
+  template <class Write>
+  static std::vector<std::byte> written_by(const Write& write) {
+    Archive measure, archive;
+    measure.measuring_ = true;
+    write(measure);
+    archive.written_.reserve(measure.size_);
+    write(archive);
+    return std::move(archive.written_);
+  }
+
   bool reading() const { return reading_; }
-  std::vector<std::byte> take() { return std::move(written_); }  // what was written
 
   template <class... T>
   void operator()(T&... values) {
@@ -72,6 +82,8 @@ class Archive {
       require(size <= left_.size());
       std::memcpy(data, left_.data(), size);
       left_ = left_.subspan(size);
+    } else if (measuring_) {
+      size_ += size;
     } else {
       const auto* const from = static_cast<const std::byte*>(data);
       written_.insert(written_.end(), from, from + size);
@@ -159,7 +171,10 @@ class Archive {
     if (there) walk(*value);
   }
 
-  bool reading_ = false;
+  Archive() = default;
+
+  bool reading_ = false, measuring_ = false;
+  std::size_t size_ = 0;             // measured
   std::span<const std::byte> left_;  // to be read
   std::vector<std::byte> written_;
 };
@@ -167,9 +182,7 @@ class Archive {
 // The state of a thing as bytes. (Its archive() changes nothing then.)
 template <class T>
 std::vector<std::byte> state_of(T& thing) {
-  Archive archive;
-  thing.archive(archive);
-  return archive.take();
+  return Archive::written_by([&](Archive& archive) { thing.archive(archive); });
 }
 
 // The thing takes this state; nothing may be left over.

@@ -222,10 +222,10 @@ class Pegasos {
     bool looked = false;
     while (run.steps < run.total && !stopped_) {
       monitors_[0].offer_state([&] {
-        Archive state;
-        state(number, open_end_);
-        archive(state, run, batches);
-        return state.take();
+        return Archive::written_by([&](Archive& state) {
+          state(number, open_end_);
+          archive(state, run, batches);
+        });
       });
       const std::uint64_t until =
           std::min({run.next_look, run.points.next(), run.counts.next(), run.next_draw, run.total});

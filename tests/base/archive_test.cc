@@ -80,9 +80,8 @@ TEST(Archive, LengthsAreCheckedBeforeMemoryIsTaken) {
   std::vector<double> numbers;
   for (const std::uint64_t length : {std::uint64_t{2}, std::uint64_t{1} << 61, ~std::uint64_t{0}}) {
     std::uint64_t one = 1, count = length;
-    Archive out;
-    out(count, one);
-    const std::vector<std::byte> bytes = out.take();
+    const std::vector<std::byte> bytes =
+        Archive::written_by([&](Archive& out) { out(count, one); });
     Archive in(bytes);
     EXPECT_THROW(in(numbers), Failure);
     Archive sized(bytes);
@@ -93,9 +92,7 @@ TEST(Archive, LengthsAreCheckedBeforeMemoryIsTaken) {
 
 TEST(Archive, AnythingButTwoBytesIsNoTruth) {
   std::uint8_t two = 2;
-  Archive out;
-  out(two);
-  const std::vector<std::byte> bytes = out.take();
+  const std::vector<std::byte> bytes = Archive::written_by([&](Archive& out) { out(two); });
   bool flag = false;
   Archive in(bytes);
   EXPECT_THROW(in(flag), Failure);
