@@ -20,6 +20,7 @@
 #include "data/problem.h"
 #include "proof/certificate.h"
 #include "proof/witness.h"
+#include "risk/free_bias.h"
 #include "solve/solver.h"
 #include "train_checks.h"
 
@@ -366,6 +367,7 @@ class Trainer {
     Model& model = report_.model;
     BinaryProblem& out = model.problems[k];
     const Stopwatch certify_clock;
+    if (problem.free_bias) balance(problem, solution.alpha);
     out.certificate = certify(problem, solution.w, solution.alpha, pool);
     // Where planes cancel each other, their rounding may leave points that are worse than 0.
     const bool lost = control_.start == nullptr && out.certificate.primal > initial_primal_;
@@ -462,6 +464,7 @@ class Trainer {
       for (std::uint64_t i = 0; i < start.alpha.size(); ++i) {
         start.alpha[i] = std::min(start.alpha[i], problem.upper(i));
       }
+      if (problem.free_bias) balance(problem, start.alpha);
     }
     return start;
   }

@@ -6,7 +6,7 @@
 // with y_i in {-1, +1} and c_i = class factor times row weight. A bias S != 0 appends the constant
 // feature S to every row; its weight is the last coordinate of w. A free bias b is such a weight
 // with S = 1 that has no part in |w|^2, and the dual has the constraint sum_i a_i y_i = 0 instead
-// (data/free_bias.h).
+// (risk/free_bias.h).
 #pragma once
 
 #include <cstdint>

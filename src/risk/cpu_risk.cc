@@ -11,7 +11,7 @@
 #include <limits>
 #include <utility>
 
-#include "data/free_bias.h"
+#include "risk/free_bias.h"
 #include "risk/line_search.h"
 #include "risk/plane_vectors.h"
 
@@ -75,8 +75,7 @@ class CpuRisk final : public Risk {
       const std::uint64_t i = active_.row(k);
       return SlopeBend{rows_.sign(i) * (1 - trial_[i]), rows_.cost(i), i};
     };
-    bias_.trial =
-        searches_.trial.find(active_.cuts, slope_, bias_.trial, bend, rows_.pool).at;
+    bias_.trial = searches_.trial.find(active_.cuts, slope_, bias_.trial, bend, rows_.pool).at;
     add_bias(active_, bias_.trial, trial_);
   }
 

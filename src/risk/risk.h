@@ -12,7 +12,7 @@
 // plane, so that R is replaced by R_active <= R, with equality wherever no such row would change
 // sides. As every plane is one of R too, bounds stay true whatever is active.
 //
-// With a free bias (data/free_bias.h) R(w) is the least over all b of sum_i c_i max(0, 1 - y_i
+// With a free bias (risk/free_bias.h) R(w) is the least over all b of sum_i c_i max(0, 1 - y_i
 // (<w,x_i> + b)), and every point has its best b, of R_active. Planes have sum_i s_i c_i y_i = 0,
 // so that they do not depend on b. Only search() goes along a straight line in b too.
 //

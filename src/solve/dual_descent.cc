@@ -1,5 +1,10 @@
 // Map: DualDescent::run is the loop; epoch() descends, refresh() measures exactly, choose_rows()
 // picks what the next epochs visit. g_i = y_i <w,x_i> - 1 is the gradient of the (minimised) dual.
+//
+// A free bias b is the multiplier of sum_i a_i y_i = 0 in the dual. Epochs let that sum deviate
+// from 0 and have b follow it, b = c + r sum_i a_i y_i (an augmented Lagrangian: as if there were a
+// constant feature of square r, and a centre c). Before an exact pass c becomes that b, and the sum
+// is brought back to 0. (Were c the bias that is best for w instead, small r would not converge.)
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,6 +15,7 @@
 #include "base/archive.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "risk/free_bias.h"
 #include "solve/batches.h"
 #include "solve/solver.h"
 
@@ -23,6 +29,7 @@ constexpr double kFirstLook = 0.06;       // first exact pass: estimated gap bel
 constexpr double kNextLook = 0.2;         // later ones: below this share of the last exact gap
 constexpr std::uint64_t kPollRows = 256;  // rows between two questions to the monitor
 constexpr std::size_t kStallWindow = 50;  // exact passes without progress that mean "stalled"
+constexpr double kStiffness = 0.03;       // r of a free bias, times the mean square of a row
 constexpr double kStallGap = 1e-9;        // above this gap slow progress is not rounding
 
 template <class Value>
@@ -74,28 +81,75 @@ class DualDescent {
     archive.sized(alpha_, m_.rows);
     archive.sized(gradient_, m_.rows);
     archive(primal_, dual_, exact_gap_, estimate_, trust_, rest_beyond_, refreshes_, gaps_);
-    archive(solution_.iterations, solution_.rows_touched);
+    archive(best_, centre_, sum_, slope_, search_, solution_.iterations, solution_.rows_touched);
   }
 
  private:
   void start() {
     for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
-        double sum = problem_.bias * problem_.bias;
+        double sum = problem_.free_bias ? 0.0 : problem_.bias * problem_.bias;
         for (std::uint64_t k = m_.offsets[i]; k < m_.offsets[i + 1]; ++k) {
           const auto value = static_cast<double>(m_.values[k]);
           sum += value * value;
         }
         square_[i] = sum;
         // A row of zeros loses its full cost whatever w is: its variable belongs at the bound.
-        if (sum == 0) alpha_[i] = problem_.upper(i);
+        if (sum == 0 && !problem_.free_bias) alpha_[i] = problem_.upper(i);
       }
     });
+    if (!problem_.free_bias) return;
+    double mean = 0;
+    for (const double square : square_) mean += square;
+    mean /= static_cast<double>(m_.rows);
+    stiffness_ = mean > 0 ? kStiffness * mean : 1.0;
+    for (double& square : square_) square += stiffness_;
   }
 
   double score(std::uint64_t i) const {
     const double inner = kernels_.dot(row_of(m_, i), w_.data());
+    if (problem_.free_bias) return inner + bias();
     return problem_.bias == 0 ? inner : inner + problem_.bias * w_.back();
+  }
+
+  // ---- The free bias.
+  double bias() const { return centre_ + stiffness_ * sum_; }
+
+  // Brings sum_i a_i y_i back to 0 by rows between their bounds, each by as much as the others as
+  // far as it can; where that does not do, all rows of the heavier side give in proportion.
+  void settle_sum() {
+    constexpr int kRounds = 4;
+    constexpr double kLeft = 1e-13;
+    double scale = 0;
+    for (const double a : alpha_) scale += a;
+    for (int round = 0; round < kRounds && std::abs(sum_) > kLeft * scale; ++round) {
+      std::uint64_t between = 0;
+      for (std::uint64_t i = 0; i < m_.rows; ++i) {
+        if (alpha_[i] > 0 && alpha_[i] < problem_.upper(i)) ++between;
+      }
+      if (between == 0) break;
+      const double each = sum_ / static_cast<double>(between);
+      for (std::uint64_t i = 0; i < m_.rows; ++i) {
+        const double upper = problem_.upper(i);
+        if (!(alpha_[i] > 0 && alpha_[i] < upper)) continue;
+        move(i, std::clamp(alpha_[i] - problem_.y[i] * each, 0.0, upper));
+      }
+    }
+    if (std::abs(sum_) > kLeft * scale) {
+      std::vector<double> balanced = alpha_;
+      balance(problem_, balanced);
+      for (std::uint64_t i = 0; i < m_.rows; ++i) move(i, balanced[i]);
+    }
+    sum_ = 0;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) sum_ += alpha_[i] * problem_.y[i];
+  }
+
+  // The best bias where the scores without it are in gradient_, times y.
+  double best_bias() {
+    const auto bend = [&](std::uint64_t i) {
+      return SlopeBend{problem_.y[i] * (1 - gradient_[i]), problem_.upper(i), i};
+    };
+    return search_.find(cuts_, slope_, best_, bend, pool_).at;
   }
 
   // The gradient where it can still be followed inside the box.
@@ -105,16 +159,38 @@ class DualDescent {
     return gradient;
   }
 
+  // Settles the sum, scores all rows, and finds the best bias.
+  void find_centre() {
+    if (refreshes_ == 0) {
+      for (std::uint64_t i = 0; i < m_.rows; ++i) {
+        if (problem_.y[i] > 0) slope_ -= problem_.upper(i);
+      }
+    }
+    const double centre = bias();
+    settle_sum();
+    for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) {
+        gradient_[i] =
+            refreshes_ == 0 ? 0.0 : problem_.y[i] * kernels_.dot(row_of(m_, i), w_.data());
+      }
+    });
+    best_ = best_bias();
+    centre_ = refreshes_ == 0 ? best_ : centre;
+  }
+
   // Exact P, D and gradients at w from all rows; remembers the best w.
   void refresh() {
     struct Part {
       double loss = 0, alpha = 0, squares = 0;
     };
     std::vector<Part> parts(cuts_.size() - 1);
+    if (problem_.free_bias) find_centre();
     for_blocks([&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
       Part part;
       for (std::uint64_t i = begin; i < end; ++i) {
-        const double g = refreshes_ == 0 ? -1 : problem_.y[i] * score(i) - 1;  // w = 0 at first
+        const double g = problem_.free_bias ? gradient_[i] + problem_.y[i] * best_ - 1
+                         : refreshes_ == 0  ? -1  // w = 0 at first
+                                            : problem_.y[i] * score(i) - 1;
         const double upper = problem_.upper(i);
         gradient_[i] = g;
         part.loss += upper * std::max(0.0, -g);
@@ -131,7 +207,8 @@ class DualDescent {
       sum.squares += part.squares;
     }
     double norm = 0;
-    for (const double x : w_) norm += x * x;
+    for (const double x : std::span(w_).first(problem_.regularised())) norm += x * x;
+    if (problem_.free_bias) w_.back() = best_;
     const double primal = norm / 2 + sum.loss;
     if (!std::isfinite(primal)) {
       fail("solver.nonfinite",
@@ -244,7 +321,7 @@ class DualDescent {
       rest_beyond_ = kRestFactor * std::sqrt(squares / static_cast<double>(list_.size()));
     }
     list_.resize(kept);
-    estimate_ = estimate;
+    estimate_ = estimate - (problem_.free_bias ? bias() * sum_ : 0.0);
     return true;
   }
 
@@ -253,7 +330,11 @@ class DualDescent {
     if (a == 0) return;
     alpha_[i] = alpha;
     kernels_.add(row_of(m_, i), a, w_.data());
-    if (problem_.bias != 0) w_.back() += a * problem_.bias;
+    if (problem_.free_bias) {
+      sum_ += a;
+    } else if (problem_.bias != 0) {
+      w_.back() += a * problem_.bias;
+    }
   }
 
   template <class F>
@@ -280,7 +361,11 @@ class DualDescent {
   double trust_ = 1;     // exact gap / estimate, as seen at the last refresh
   double rest_beyond_ = 0;
   std::uint64_t refreshes_ = 0;
-  std::deque<double> gaps_;  // of the last exact passes
+  std::deque<double> gaps_;                      // of the last exact passes
+  double best_ = 0;                              // free bias at w
+  double centre_ = 0, sum_ = 0, stiffness_ = 0;  // c, sum_i a_i y_i, r
+  double slope_ = 0;                             // of the loss in a bias beyond all bends
+  CrossingSearch search_;
   Solution solution_;
 };
 

@@ -46,6 +46,7 @@ PegasosOptions kernel(std::uint64_t budget, Iterate iterate = Iterate::suffix) {
 std::vector<Case> cases() {
   return {
       {"dual", Solver::dual, {}, 1e-6},
+      {"dual_free_bias", Solver::dual, {}, 1e-6, 1, {}, 150, 40, true},
       {"cpa", Solver::cpa, {}, 1e-2},
       {"ocas", Solver::ocas},
       {"ocas_by_rows", Solver::ocas, {}, 1e-3, 1, {}, 60, 150},

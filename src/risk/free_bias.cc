@@ -1,4 +1,4 @@
-#include "data/free_bias.h"
+#include "risk/free_bias.h"
 
 #include <tuple>
 
