@@ -203,9 +203,11 @@ int Train::run() {
     usage("--json needs standard output for itself: give MODEL and --trace other names");
   }
   const std::string previous = checkpoint.path.empty() ? "" : checkpoint.path + ".previous";
-  const Result<void> checked =
-      check_outputs({model_path, trace_path, checkpoint.path, previous}, data.inputs());
-  if (!checked.ok()) return reporter.fail(checked.error(), outcome);
+  // After a kill at a bad moment the two may be names of one file.
+  for (const std::string& name : {checkpoint.path, previous}) {
+    const Result<void> checked = check_outputs({model_path, trace_path, name}, data.inputs());
+    if (!checked.ok()) return reporter.fail(checked.error(), outcome);
+  }
   if (resume_path.empty() && looks_like_checkpoint(checkpoint.path)) {
     reporter.warn({make_warning(
         "checkpoint.exists", fmt::format("{0} will be replaced; --resume {0} would go on from it",

@@ -40,11 +40,12 @@ std::string previous_of(const std::string& path) {
 }
 
 // The file behind a symbolic link: what belongs to it lies beside it, not beside the link.
-std::string real_name(const std::string& path) {
+std::string real_name(std::filesystem::path path) {
   std::error_code none;
-  if (!std::filesystem::is_symlink(path, none)) return path;
-  const auto target = std::filesystem::weakly_canonical(path, none);
-  return none ? path : target.string();
+  for (int depth = 0; depth < 40 && std::filesystem::is_symlink(path, none); ++depth) {
+    path = path.parent_path() / std::filesystem::read_symlink(path, none);
+  }
+  return path.string();
 }
 
 // A person's name for a term.
@@ -91,11 +92,11 @@ Terms terms_of(const TrainOptions& options, const Model& model, const Model* sta
   }
   const Origin& origin = model.origin;
   terms.emplace_back("solver", origin.solver);
+  terms.emplace_back("data.index_base", fmt::format("{}", model.index_base));
   terms.emplace_back("data.rows", fmt::format("{}", origin.rows));
   terms.emplace_back("data.features", fmt::format("{}", model.features));
   terms.emplace_back("data.nonzeros", fmt::format("{}", origin.nonzeros));
   terms.emplace_back("data.precision", origin.precision == Precision::f32 ? "f32" : "f64");
-  terms.emplace_back("data.index_base", fmt::format("{}", model.index_base));
   terms.emplace_back("data.weights", origin.row_weights ? "yes" : "no");
   terms.emplace_back("data.fingerprint", origin.fingerprint);
   terms.emplace_back("start", start == nullptr ? "none" : sum_of(*start));

