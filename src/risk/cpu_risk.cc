@@ -58,7 +58,7 @@ class CpuRisk final : public Risk {
     trial_ = anchor_;
     set_slope();
     const Inside inside = inside_at(0);
-    for (std::uint64_t i = 0; i < rows_.m.rows; ++i) now_.set(i, inside(i));
+    for (std::uint64_t i = 0; i < rows_.m.rows; ++i) now_.set(i, inside(i, i));
     now_.between = inside.between;
     vectors_->begin(w, weights());
     const double risk = value(0);
@@ -71,11 +71,7 @@ class CpuRisk final : public Risk {
     objective_ += active_.size();
     known_.t = kNone;
     if (!free_bias()) return;
-    const auto bend = [&](std::uint64_t k) {
-      const std::uint64_t i = active_.row(k);
-      return SlopeBend{rows_.sign(i) * (1 - trial_[i]), rows_.cost(i), i};
-    };
-    bias_.trial = searches_.trial.find(active_.cuts, slope_, bias_.trial, bend, rows_.pool).at;
+    bias_.trial = crossing(searches_.trial, 1, bias_.trial).at;
     add_bias(active_, bias_.trial, trial_);
   }
 
@@ -128,20 +124,19 @@ class CpuRisk final : public Risk {
     rows_.for_blocks(active_, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t k = begin; k < end; ++k) {
         const std::uint64_t i = active_.row(k);
-        const bool then = inside(i);
+        const bool then = inside(k, i);
         if (then == now_.get(i)) continue;
         parts[block].push_back({i, then ? -rows_.cost(i) : rows_.cost(i)});
       }
     });
     std::vector<Flip> flips;
     for (const std::vector<Flip>& part : parts) flips.insert(flips.end(), part.begin(), part.end());
-    change(flips, now_.between, 1);
-    change(flips, inside.between, -1);
-    vectors_->flip(flips, anchor_.data(), trial_.data(), mark_.empty() ? nullptr : mark_.data());
-    for (const Flip& flip : flips) {
-      now_.set(flip.row, inside(flip.row));
-      b_ -= flip.weight;
-    }
+    std::vector<Flip> changes = flips;
+    change(changes, now_.between, 1);
+    change(changes, inside.between, -1);
+    vectors_->flip(changes, anchor_.data(), trial_.data(), mark_.empty() ? nullptr : mark_.data());
+    for (const Flip& flip : flips) now_.flip(flip.row);
+    for (const Flip& flip : changes) b_ -= flip.weight;
     now_.between = inside.between;
     statuses_.set(slot, now_);
     vectors_->take(slot);
@@ -293,7 +288,8 @@ class CpuRisk final : public Risk {
     archive(active_.all, active_.list);
     if (!archive.reading()) return;
     const std::vector<std::uint64_t>& list = active_.list;
-    archive.require(list.empty() ? active_.all || !free_bias() : list.back() < rows);
+    archive.require(list.empty() || list.back() < rows);
+    archive.require(active_.all || !free_bias());
     archive.require(std::ranges::is_sorted(list, std::ranges::less_equal()));
     active_ = active_.all ? all_ : rows_.cut(std::move(active_.list));
     if (!reach_.empty()) measure_lengths();
@@ -339,6 +335,10 @@ class CpuRisk final : public Risk {
   void set_slope() {
     const bool all = active_.all;
     if (!free_bias()) return;
+    if (!all && !rows_.problem.costs.empty()) {
+      rises_.clear();
+      for (const std::uint64_t i : active_.list) rises_.push_back(rows_.cost(i));
+    }
     slope_ = add_up(active_, [&](std::uint64_t begin, std::uint64_t end) {
       double part = 0;
       for (std::uint64_t k = begin; k < end; ++k) {
@@ -350,13 +350,18 @@ class CpuRisk final : public Risk {
     });
     known_.t = kNone;
   }
-  double bend_at(std::uint64_t i, double t) const { return rows_.sign(i) * (1 - at(i, t)); }
+  // Of the bends at point(t); its item is an entry of the active rows.
   Crossing crossing(CrossingSearch& search, double t, double guess) {
-    const auto bend = [&](std::uint64_t k) {
-      const std::uint64_t i = active_.row(k);
-      return SlopeBend{bend_at(i, t), rows_.cost(i), i};
-    };
-    return search.find(active_.cuts, slope_, guess, bend, rows_.pool);
+    places_.resize(active_.size());
+    rows_.for_blocks(active_, [&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t k = begin; k < end; ++k) {
+        const std::uint64_t i = active_.row(k);
+        places_[k] = rows_.sign(i) * (1 - at(i, t));
+      }
+    });
+    std::span<const double> rises = rows_.problem.costs;
+    if (!rises.empty() && !active_.all) rises = rises_;
+    return search.find(places_, rises, active_.cuts, slope_, guess, rows_.pool);
   }
   // Of point(t), as a shift of what the straight line in b has there.
   Crossing best(double t) {
@@ -364,16 +369,16 @@ class CpuRisk final : public Risk {
     return known_.crossing;
   }
 
-  // Statuses at point(t), of active rows.
+  // Statuses at point(t): of row i, which is entry k of the active rows.
   struct Inside {
     const CpuRisk& risk;
     double t;
     Crossing crossing;
     RowBits::Between between;
 
-    bool operator()(std::uint64_t i) const {
+    bool operator()(std::uint64_t k, std::uint64_t i) const {
       if (!risk.free_bias()) return risk.at(i, t) < 1;
-      return (risk.rows_.sign(i) > 0) != crossing.passed(risk.bend_at(i, t), i);
+      return (risk.rows_.sign(i) > 0) != crossing.passed(risk.places_[k], k);
     }
   };
   Inside inside_at(double t) {
@@ -381,8 +386,8 @@ class CpuRisk final : public Risk {
     if (!free_bias()) return inside;
     // Mostly near the point that was looked at last.
     inside.crossing = crossing(searches_.plane, t, known_.t == kNone ? 0 : known_.crossing.at);
-    const auto [at, r, share] = inside.crossing;
-    inside.between = {.row = r, .more = -rows_.sign(r) * share};
+    const std::uint64_t r = active_.row(inside.crossing.item);
+    inside.between = {.row = r, .more = -rows_.sign(r) * inside.crossing.share};
     return inside;
   }
   // The status of a row between becomes its bit, or the other way round.
@@ -443,6 +448,7 @@ class CpuRisk final : public Risk {
     double anchor = 0, trial = 0, mark = 0;
   } bias_;  // free, at these points
   double slope_ = 0;
+  std::vector<double> places_, rises_;  // of the bends of active rows in b; rises: costs, if any
   struct {
     CrossingSearch trial, point, plane;
   } searches_;

@@ -5,8 +5,6 @@
 // for one row at the bend, whose share makes sum_i s_i c_i y_i = 0.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -46,56 +44,10 @@ Crossing find_crossing(double slope, std::vector<SlopeBend>& bends);
 // one by one, and the window follows what was seen.
 class CrossingSearch {
  public:
-  // Bend k, cuts[b] <= k < cuts[b+1] of some block b, is bend(k). The same for any number of
-  // threads.
-  template <class F>
-  Crossing find(std::span<const std::uint64_t> cuts, double slope, double guess, const F& bend,
-                Pool& pool) {
-    const auto count = static_cast<double>(cuts.back() - cuts.front());
-    double from = guess - window_, to = guess + window_;
-    if (window_ < kInfinity && density_ * 2 * window_ > count / kCrowd) {
-      narrow(cuts, slope, bend, pool, from, to);
-    }
-    for (;;) {
-      struct Part {
-        double below = 0;
-        std::vector<SlopeBend> near;
-      };
-      std::vector<Part> parts(cuts.size() - 1);
-      pool.run(parts.size(), [&](std::size_t block) {
-        double below = 0;
-        std::vector<SlopeBend> near;
-        for (std::uint64_t k = cuts[block]; k < cuts[block + 1]; ++k) {
-          const SlopeBend one = bend(k);
-          below += one.place < from ? one.rise : 0.0;
-          if (one.place >= from && one.place <= to) near.push_back(one);
-        }
-        parts[block] = {.below = below, .near = std::move(near)};
-      });
-      double before = slope, rise = 0;
-      std::vector<SlopeBend> near = std::move(parts[0].near);
-      for (std::size_t block = 0; block < parts.size(); ++block) {
-        before += parts[block].below;
-        if (block == 0) continue;
-        near.insert(near.end(), parts[block].near.begin(), parts[block].near.end());
-      }
-      for (const SlopeBend& one : near) rise += one.rise;
-      const bool all = from == -kInfinity && to == kInfinity;
-      if (!all && (near.empty() || !(before < 0) || !(before + rise > 0))) {
-        from = -kInfinity;
-        to = kInfinity;
-        continue;
-      }
-      if (!all) density_ = static_cast<double>(near.size()) / (to - from);
-      if (near.empty()) return {};  // no place is a number
-      const Crossing crossing = find_crossing(before, near);
-      const double far = std::abs(crossing.at - guess);
-      // A few times as wide as the crossing was far, and with some bends in it.
-      window_ = std::max({kFar * far, window_ == kInfinity ? kFirst : window_ / 2,
-                          density_ > 0 ? kLeast / density_ : 0.0});
-      return crossing;
-    }
-  }
+  // Bends at places[k], cut into blocks cuts[b] <= k < cuts[b+1], that rise by rises[k], or all by
+  // 1 if there are no rises. The same for any number of threads.
+  Crossing find(std::span<const double> places, std::span<const double> rises,
+                std::span<const std::uint64_t> cuts, double slope, double guess, Pool& pool);
 
   void archive(Archive& archive) {
     archive(window_, density_);
@@ -104,38 +56,6 @@ class CrossingSearch {
 
  private:
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  static constexpr double kFar = 3, kFirst = 0.01, kLeast = 50;
-  static constexpr double kCrowd = 64;  // more bends than one in so many are first put in buckets
-  static constexpr std::size_t kBuckets = 128;
-
-  // Cuts the window down to the bucket with the crossing; leaves it if that is not inside.
-  template <class F>
-  void narrow(std::span<const std::uint64_t> cuts, double slope, const F& bend, Pool& pool,
-              double& from, double& to) const {
-    struct Part {
-      double rise[kBuckets + 2] = {};
-    };
-    std::vector<Part> parts(cuts.size() - 1);
-    const double scale = static_cast<double>(kBuckets) / (to - from), first = from;
-    pool.run(parts.size(), [&](std::size_t block) {
-      Part& part = parts[block];
-      for (std::uint64_t k = cuts[block]; k < cuts[block + 1]; ++k) {
-        const SlopeBend one = bend(k);
-        const double place = (one.place - first) * scale;  // perhaps no number
-        const double bucket = place > -1 ? std::min<double>(place, kBuckets) : -1;
-        part.rise[static_cast<std::size_t>(bucket + 1)] += one.rise;
-      }
-    });
-    for (std::size_t bucket = 0; bucket < kBuckets + 1; ++bucket) {
-      for (const Part& part : parts) slope += part.rise[bucket];
-      if (!(slope > 0)) continue;
-      if (bucket == 0) return;
-      // A little more on either side, for what rounding may have put into the next bucket.
-      from = first + (static_cast<double>(bucket) - 1.01) / scale;
-      to = first + (static_cast<double>(bucket) + 0.01) / scale;
-      return;
-    }
-  }
 
   double window_ = kInfinity;  // half its width
   double density_ = 0;         // bends by length, as last seen

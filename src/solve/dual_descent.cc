@@ -146,10 +146,11 @@ class DualDescent {
 
   // The best bias where the scores without it are in gradient_, times y.
   double best_bias() {
-    const auto bend = [&](std::uint64_t i) {
-      return SlopeBend{problem_.y[i] * (1 - gradient_[i]), problem_.upper(i), i};
-    };
-    return search_.find(cuts_, slope_, best_, bend, pool_).at;
+    std::vector<double> places(m_.rows);
+    for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) places[i] = problem_.y[i] * (1 - gradient_[i]);
+    });
+    return search_.find(places, problem_.costs, cuts_, slope_, best_, pool_).at;
   }
 
   // The gradient where it can still be followed inside the box.
@@ -163,7 +164,7 @@ class DualDescent {
   void find_centre() {
     if (refreshes_ == 0) {
       for (std::uint64_t i = 0; i < m_.rows; ++i) {
-        if (problem_.y[i] > 0) slope_ -= problem_.upper(i);
+        if (problem_.y[i] > 0) slope_ -= problem_.factor(i);
       }
     }
     const double centre = bias();
