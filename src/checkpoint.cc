@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::string_view kFormat = "hinge.checkpoint";
 constexpr std::string_view kVersion = "1";
-constexpr std::string_view kOption = "option.", kData = "data.";
+constexpr std::string_view kOption = "option.", kData = "trained_on.";
 constexpr std::uint64_t kMaxProblems = kMaxClasses;
 
 std::string this_version() {
@@ -92,13 +92,13 @@ Terms terms_of(const TrainOptions& options, const Model& model, const Model* sta
   }
   const Origin& origin = model.origin;
   terms.emplace_back("solver", origin.solver);
-  terms.emplace_back("data.index_base", fmt::format("{}", model.index_base));
-  terms.emplace_back("data.rows", fmt::format("{}", origin.rows));
-  terms.emplace_back("data.features", fmt::format("{}", model.features));
-  terms.emplace_back("data.nonzeros", fmt::format("{}", origin.nonzeros));
-  terms.emplace_back("data.precision", origin.precision == Precision::f32 ? "f32" : "f64");
-  terms.emplace_back("data.weights", origin.row_weights ? "yes" : "no");
-  terms.emplace_back("data.fingerprint", origin.fingerprint);
+  terms.emplace_back("trained_on.index_base", fmt::format("{}", model.index_base));
+  terms.emplace_back("trained_on.rows", fmt::format("{}", origin.rows));
+  terms.emplace_back("trained_on.features", fmt::format("{}", model.features));
+  terms.emplace_back("trained_on.nonzeros", fmt::format("{}", origin.nonzeros));
+  terms.emplace_back("trained_on.precision", origin.precision == Precision::f32 ? "f32" : "f64");
+  terms.emplace_back("trained_on.weights", origin.row_weights ? "yes" : "no");
+  terms.emplace_back("trained_on.fingerprint", origin.fingerprint);
   terms.emplace_back("start", start == nullptr ? "none" : sum_of(*start));
   return terms;
 }
@@ -292,14 +292,14 @@ Result<CheckpointInfo> read_checkpoint(const std::string& path, std::vector<Erro
         from = end + 1;
       }
     }
-    info.rows = number<std::uint64_t>(checkpoint, "data.rows", path);
-    info.features = number<std::uint64_t>(checkpoint, "data.features", path);
-    info.nonzeros = number<std::uint64_t>(checkpoint, "data.nonzeros", path);
-    info.index_base = number<int>(checkpoint, "data.index_base", path);
-    info.precision = text(checkpoint, "data.precision") == "f64" ? Precision::f64 : Precision::f32;
-    info.row_weights = text(checkpoint, "data.weights") == "yes";
+    info.rows = number<std::uint64_t>(checkpoint, "trained_on.rows", path);
+    info.features = number<std::uint64_t>(checkpoint, "trained_on.features", path);
+    info.nonzeros = number<std::uint64_t>(checkpoint, "trained_on.nonzeros", path);
+    info.index_base = number<int>(checkpoint, "trained_on.index_base", path);
+    info.precision = text(checkpoint, "trained_on.precision") == "f64" ? Precision::f64 : Precision::f32;
+    info.row_weights = text(checkpoint, "trained_on.weights") == "yes";
     info.start = text(checkpoint, "start") != "none";
-    info.fingerprint = text(checkpoint, "data.fingerprint");
+    info.fingerprint = text(checkpoint, "trained_on.fingerprint");
     info.problems = checkpoint.groups.back().last;
     info.relative_gap = 0;
     for (const CheckpointGroup& group : checkpoint.groups) {
