@@ -235,9 +235,9 @@ Checkpoint load_one(const std::string& path) {
 }  // namespace
 
 Checkpoint load_checkpoint(const std::string& path, std::vector<Error>& warnings) {
-  const std::string name = real_name(path), previous = previous_of(name);
+  const std::string previous = previous_of(real_name(path));
   try {
-    return load_one(name);
+    return load_one(path);
   } catch (Failure& newest) {
     const std::string& id = newest.error.id;
     const bool damaged = id.starts_with("checkpoint.") && id != "checkpoint.mismatch";
@@ -296,7 +296,8 @@ Result<CheckpointInfo> read_checkpoint(const std::string& path, std::vector<Erro
     info.features = number<std::uint64_t>(checkpoint, "trained_on.features", path);
     info.nonzeros = number<std::uint64_t>(checkpoint, "trained_on.nonzeros", path);
     info.index_base = number<int>(checkpoint, "trained_on.index_base", path);
-    info.precision = text(checkpoint, "trained_on.precision") == "f64" ? Precision::f64 : Precision::f32;
+    info.precision =
+        text(checkpoint, "trained_on.precision") == "f64" ? Precision::f64 : Precision::f32;
     info.row_weights = text(checkpoint, "trained_on.weights") == "yes";
     info.start = text(checkpoint, "start") != "none";
     info.fingerprint = text(checkpoint, "trained_on.fingerprint");
