@@ -116,8 +116,8 @@ def decompress(tool, path):
     return time.perf_counter() - start
 
 
-def liblinear_primal(path, model_path):
-    """P(w) at C = 1 of a binary LIBLINEAR model without bias, from the text itself."""
+def liblinear_primal(path, model_path, cost=1):
+    """P(w) of a binary LIBLINEAR model without bias, from the text itself."""
     with open(model_path) as model:
         lines = model.read().split("\n")
     head = lines.index("w")
@@ -131,7 +131,7 @@ def liblinear_primal(path, model_path):
                         if int(i) <= len(weights))
             y = 1 if int(float(parts[0])) == int(labels[0]) else -1
             loss += max(0.0, 1 - y * score)
-    return sum(w * w for w in weights) / 2 + loss
+    return sum(w * w for w in weights) / 2 + cost * loss
 
 
 def train(arguments):

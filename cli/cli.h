@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -58,6 +60,8 @@ CLI::Option* add_count(CLI::App& command, const std::string& flags, std::uint64_
 CLI::Option* add_size(CLI::App& command, const std::string& name, std::uint64_t& target,
                       const std::string& help);
 CLI::Option* add_threads(CLI::App& command, int& threads);
+// --cost C: which model of a file with several.
+CLI::Option* add_cost(CLI::App& command, std::optional<double>& cost);
 
 // Options of the one table (hinge/options.h), so that the command line cannot differ from the
 // library: all of them, or those named.
@@ -82,6 +86,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
   void show(const std::string& text);
+  void clear();  // for a line of the log
 
  private:
   bool enabled_;
@@ -128,8 +133,13 @@ Json trace_json(const Progress& progress);
 // A number that has a meaning only where a bound is known.
 Json or_null(const Certificate& certificate, double value);
 
-// The object `evaluate --json` prints, with a newline.
-std::string metrics_json(const Metrics& metrics);
+// The object `evaluate --json` prints.
+Json metrics_json(const Metrics& metrics);
+
+// How well each of several models predicts, as a table or as one JSON object, with a newline. The
+// most accurate is marked, the first of equals. `models` may be empty: then only costs are known.
+std::string metrics_table(std::span<const double> costs, std::span<const Metrics> metrics,
+                          std::span<const Model> models, bool json);
 
 // Text on stdout, checked: a full disk behind a redirection is an error.
 Result<void> print(const std::string& text);

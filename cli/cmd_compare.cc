@@ -14,7 +14,7 @@ constexpr const char* kDefaultSolvers = "ocas,active,focus,dual";
 constexpr std::string_view kReference = "ocas";  // what its successors are measured against
 
 // Options of training that say nothing about how fast it is.
-const std::set<std::string_view> kNotOurs = {"solver", "reject", "no-witness"};
+const std::set<std::string_view> kNotOurs = {"solver", "reject", "no-witness", "path"};
 
 struct Compare {
   const CLI::App* command = nullptr;

@@ -12,6 +12,7 @@ struct Convert {
   DataArguments data;  // IN
   std::string output;
   std::string to;
+  std::optional<double> cost;
 
   int run();
 
@@ -29,13 +30,22 @@ int Convert::convert_model() {
     usage_value(fmt::format("--to: {} is a model: expected native or liblinear, got {}",
                             escape(data.source), to));
   }
-  const Result<Model> model = load_model(data.source);
-  if (!model.ok()) return reporter.fail(model.error(), "nothing written");
-  const Result<void> saved = save_model(*model, output, model_format(to, output));
+  const ModelFormat format = model_format(to, output);
+  Result<void> saved;
+  if (!cost && format == ModelFormat::native) {
+    const Result<std::vector<Model>> models = load_models(data.source);
+    if (!models.ok()) return reporter.fail(models.error(), "nothing written");
+    saved = save_models(*models, output);
+  } else {
+    const Result<Model> model = load_model(data.source, cost);
+    if (!model.ok()) return reporter.fail(model.error(), "nothing written");
+    saved = save_model(*model, output, format);
+  }
   return saved.ok() ? 0 : reporter.fail(saved.error(), "nothing written");
 }
 
 int Convert::convert_data() {
+  if (cost) usage(fmt::format("{} is data: --cost chooses among models", escape(data.source)));
   if (to == "native" || to == "liblinear") {
     usage_value(
         fmt::format("--to: {} is data: expected binary or text, got {}", escape(data.source), to));
@@ -92,6 +102,7 @@ void add_convert(CLI::App& app, Action& action) {
       ->add_option("--weights", convert->data.read.weights_file,
                    "one cost factor a row, a line each, kept in a binary data set")
       ->type_name("FILE");
+  add_cost(*command, convert->cost);
   add_threads(*command, convert->data.read.threads);
   convert->data.add_to(*command, true);
   convert->reporter.add_to(*command);

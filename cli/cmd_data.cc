@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <span>
 
 #include "cli.h"
 
@@ -25,6 +26,7 @@ struct Info {
   int model();
   int dataset();
   int show(const Json& object) const;
+  int show_path(Json object, std::span<const Model> models) const;
 };
 
 // A JSON object as `name value` lines; nested objects indented.
@@ -80,9 +82,35 @@ int Info::checkpoint() {
                  {"fingerprint", info->fingerprint}}}});
 }
 
+// The models of a file with several: a table below what they have in common.
+int Info::show_path(Json object, std::span<const Model> models) const {
+  Json list = Json::list();
+  std::string table =
+      fmt::format("\n{:>11} {:>14} {:>14} {:>9}  status\n", "cost", "primal", "bound", "gap");
+  for (const Model& model : models) {
+    const Certificate c = model.certificate();
+    const std::string_view status = to_string(model.origin.status);
+    list.push_back({{"cost", model.origin.cost},
+                    {"status", status},
+                    {"primal", c.primal},
+                    {"dual", or_null(c, c.dual)},
+                    {"relative_gap", or_null(c, c.relative_gap)}});
+    const bool bound = c.bound != "none";
+    table += fmt::format("{:>11.6g} {:>14.8g} {:>14} {:>9}  {}\n", model.origin.cost, c.primal,
+                         bound ? fmt::format("{:.8g}", c.dual) : "-",
+                         bound ? fmt::format("{:.2g}", c.relative_gap) : "-", status);
+  }
+  const std::string text = as_text(object) + table;
+  object.add("models", list);
+  const Result<void> printed = print(json ? object.dump() + "\n" : text);
+  return printed.ok() ? 0 : reporter.fail(printed.error());
+}
+
 int Info::model() {
-  const Result<Model> model = load_model(data.source);
-  if (!model.ok()) return reporter.fail(model.error());
+  const Result<std::vector<Model>> models = load_models(data.source);
+  if (!models.ok()) return reporter.fail(models.error());
+  const Model* model = &models->front();  // what is said of all of them, it says
+  const bool several = models->size() > 1;
   const Origin& o = model->origin;
   const Certificate c = model->certificate();
   Json labels = Json::list();
@@ -95,21 +123,24 @@ int Info::model() {
                            {"nonzeros", o.nonzeros},
                            {"precision", o.precision == Precision::f32 ? "f32" : "f64"},
                            {"fingerprint", o.fingerprint}};
-  Json object = {{"kind", "model"},
+  Json object = {{"kind", several ? "path" : "model"},
                  {"classes", labels},
                  {"features", model->features},
                  {"index_base", model->index_base},
                  {"bias", o.free_bias           ? Json("free")
                           : o.bias_feature == 0 ? Json("none")
                                                 : Json(o.bias_feature)},
-                 {"solver", o.solver},
-                 {"status", or_null(to_string(o.status))},
-                 {"cost", or_null(o.cost)},
-                 {"primal", or_null(c.primal)},
-                 {"dual", bound ? Json(c.dual) : Json()},
-                 {"relative_gap", bound ? Json(c.relative_gap) : Json()},
-                 {"witness", witness},
-                 {"trained_on", or_null(trained_on)}};
+                 {"solver", o.solver}};
+  if (!several) {
+    object.add("status", or_null(to_string(o.status)));
+    object.add("cost", or_null(o.cost));
+    object.add("primal", or_null(c.primal));
+    object.add("dual", bound ? Json(c.dual) : Json());
+    object.add("relative_gap", bound ? Json(c.relative_gap) : Json());
+  }
+  object.add("witness", witness);
+  object.add("trained_on", or_null(trained_on));
+  if (several) return show_path(std::move(object), *models);
   if (!model->kernel.linear()) {
     const KernelFunction& kernel = model->kernel;
     object.add("kernel", {{"kind", to_string(kernel.kind)},

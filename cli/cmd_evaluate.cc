@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "cli.h"
@@ -11,6 +13,8 @@ struct Evaluate {
   Reporter reporter;
   DataArguments data;
   std::string model_path;
+  std::optional<double> cost;
+  bool all = false;
   bool json = false;
   int threads = 0;
 
@@ -45,38 +49,82 @@ std::string as_text(const Metrics& m, bool binary) {
 }
 
 int Evaluate::run() {
-  Result<Model> model = load_model(model_path);
-  if (!model.ok()) return reporter.fail(model.error());
-  Result<Dataset> rows = load_for(*model, data, true, threads, reporter);
+  std::vector<Model> models;
+  if (all) {
+    Result<std::vector<Model>> loaded = load_models(model_path);
+    if (!loaded.ok()) return reporter.fail(loaded.error());
+    models = *std::move(loaded);
+  } else {
+    Result<Model> loaded = load_model(model_path, cost);
+    if (!loaded.ok()) return reporter.fail(loaded.error());
+    models.push_back(*std::move(loaded));
+  }
+  Result<Dataset> rows = load_for(models[0], data, true, threads, reporter);
   if (!rows.ok()) return reporter.fail(rows.error());
-  Result<Predictions> predictions = predict(*model, *rows, threads);
-  if (!predictions.ok()) return reporter.fail(predictions.error());
-  Result<Metrics> metrics = evaluate(*model, *rows, *predictions);
-  if (!metrics.ok()) return reporter.fail(metrics.error());
-  const Result<void> printed =
-      print(json ? metrics_json(*metrics) : as_text(*metrics, model->binary()));
+  std::vector<double> costs;
+  std::vector<Metrics> found;
+  for (const Model& model : models) {
+    Result<Predictions> predictions = predict(model, *rows, threads);
+    if (!predictions.ok()) return reporter.fail(predictions.error());
+    Result<Metrics> metrics = evaluate(model, *rows, *predictions);
+    if (!metrics.ok()) return reporter.fail(metrics.error());
+    costs.push_back(model.origin.cost);
+    found.push_back(*std::move(metrics));
+    if (stop_flag().load()) return signal_exit_code();
+  }
+  const Result<void> printed = print(all    ? metrics_table(costs, found, models, json)
+                                     : json ? metrics_json(found[0]).dump() + "\n"
+                                            : as_text(found[0], models[0].binary()));
   return printed.ok() ? 0 : reporter.fail(printed.error());
+}
+
+double norm(const Model& model) {
+  double sum = 0;
+  for (const double w : model.weights) sum += w * w;
+  return std::sqrt(sum);
 }
 
 }  // namespace
 
-std::string metrics_json(const Metrics& m) {
+Json metrics_json(const Metrics& m) {
   Json labels = Json::list(), confusion = Json::list();
   for (const std::int64_t label : m.labels) labels.push_back(std::to_string(label));
   for (const auto& row : m.confusion) confusion.push_back(Json::list_of(row));
-  return Json({{"rows", m.rows},
-               {"accuracy", m.accuracy},
-               {"error", m.error},
-               {"precision", m.precision},
-               {"recall", m.recall},
-               {"f1", m.f1},
-               {"auc", m.auc},
-               {"average_precision", m.average_precision},
-               {"rejected", m.rejected},
-               {"labels", labels},
-               {"confusion", confusion}})
-             .dump() +
-         "\n";
+  return {{"rows", m.rows},         {"accuracy", m.accuracy},
+          {"error", m.error},       {"precision", m.precision},
+          {"recall", m.recall},     {"f1", m.f1},
+          {"auc", m.auc},           {"average_precision", m.average_precision},
+          {"rejected", m.rejected}, {"labels", labels},
+          {"confusion", confusion}};
+}
+
+std::string metrics_table(std::span<const double> costs, std::span<const Metrics> metrics,
+                          std::span<const Model> models, bool json) {
+  const auto best = static_cast<std::size_t>(
+      std::ranges::max_element(metrics, {}, &Metrics::accuracy) - metrics.begin());
+  Json list = Json::list();
+  std::string text = fmt::format("{:>11}", "cost");
+  if (!models.empty()) text += fmt::format(" {:>9} {:>10}", "gap", "|w|");
+  text += fmt::format(" {:>9} {:>9} {:>9} {:>9}\n", "accuracy", "error", "F1", "ROC AUC");
+  for (std::size_t k = 0; k < metrics.size(); ++k) {
+    const Metrics& m = metrics[k];
+    Json entry = {{"cost", costs[k]}};
+    text += fmt::format("{:>11.6g}", costs[k]);
+    if (!models.empty()) {
+      const Certificate all = models[k].certificate();
+      entry.add("relative_gap", or_null(all, all.relative_gap));
+      entry.add("norm", norm(models[k]));
+      text += fmt::format(" {:>9} {:>10.5g}",
+                          all.bound == "none" ? "-" : fmt::format("{:.2g}", all.relative_gap),
+                          norm(models[k]));
+    }
+    entry.add("metrics", metrics_json(m));
+    list.push_back(std::move(entry));
+    text += fmt::format(" {:>9.6f} {:>9.6f} {:>9.6f} {:>9.6f}{}\n", m.accuracy, m.error, m.f1,
+                        m.auc, k == best ? "  best" : "");
+  }
+  const Json object = {{"best", costs[best]}, {"models", list}};
+  return json ? object.dump() + "\n" : text;
 }
 
 void add_evaluate(CLI::App& app, Action& action) {
@@ -86,11 +134,16 @@ void add_evaluate(CLI::App& app, Action& action) {
   command->add_option("DATA", evaluate->data.source, kDataHelp)->required();
   command->add_option("MODEL", evaluate->model_path, "as written by train, or by LIBLINEAR")
       ->required();
+  CLI::Option* cost = add_cost(*command, evaluate->cost);
+  command->add_flag("--all", evaluate->all, "of a file with several models, all of them as a table")
+      ->excludes(cost);
   add_threads(*command, evaluate->threads);
   evaluate->data.add_to(*command, false);
   command->add_flag("--json", evaluate->json, "print one JSON object on stdout");
   evaluate->reporter.add_to(*command);
-  command->footer("Example: hinge evaluate test.svm news.model");
+  command->footer(
+      "Example: hinge evaluate test.svm news.model\n"
+      "         hinge evaluate test.svm path.model --all");
   command->callback([evaluate, &action] { action = [evaluate] { return evaluate->run(); }; });
 }
 

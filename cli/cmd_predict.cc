@@ -13,6 +13,7 @@ struct Predict {
   DataArguments data;
   std::string model_path;
   std::string output = "-";
+  std::optional<double> cost;
   bool scores = false;
   bool no_labels = false;
   int threads = 0;
@@ -49,7 +50,7 @@ int Predict::run() {
   inputs.push_back(model_path);
   const Result<void> checked = check_outputs({output}, inputs);
   if (!checked.ok()) return reporter.fail(checked.error(), "nothing predicted");
-  Result<Model> model = load_model(model_path);
+  Result<Model> model = load_model(model_path, cost);
   if (!model.ok()) return reporter.fail(model.error(), "nothing predicted");
   Result<Dataset> rows = load_for(*model, data, !no_labels, threads, reporter);
   if (!rows.ok()) return reporter.fail(rows.error(), "nothing predicted");
@@ -139,6 +140,7 @@ void add_predict(CLI::App& app, Action& action) {
       "--scores", predict->scores,
       "add the decision values: one, or one a class in the order of the model's labels");
   command->add_flag("--no-labels", predict->no_labels, "rows of DATA have no label");
+  add_cost(*command, predict->cost);
   add_threads(*command, predict->threads);
   predict->data.add_to(*command, false);
   predict->reporter.add_to(*command);

@@ -2,8 +2,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -33,7 +35,9 @@ struct Train {
   Result<void> take_from_checkpoint();
   Result<void> check_format(const Dataset& rows) const;
   Result<void> save_trace() const;
-  Json to_json(const Dataset& rows, const TrainReport& report) const;
+  Result<Model> load_start() const;
+  Result<std::vector<TrainReport>> learn(const Dataset& rows, TrainControl control);
+  Json to_json(const Dataset& rows, const std::vector<TrainReport>& reports) const;
 
   double load_seconds = 0, save_seconds = 0, total_seconds = 0;
   std::string trace;
@@ -56,8 +60,26 @@ std::vector<std::string> class_names(const Model& model) {
   return names;
 }
 
-Json Train::to_json(const Dataset& rows, const TrainReport& report) const {
-  const Certificate all = report.model.certificate();
+// Counts and times of all models together.
+TrainReport totals(const std::vector<TrainReport>& reports) {
+  TrainReport all;
+  for (const TrainReport& report : reports) {
+    all.status = std::max(all.status, report.status);  // interrupted, limit, converged
+    all.iterations += report.iterations;
+    all.rows_touched += report.rows_touched;
+    all.objective_rows += report.objective_rows;
+    all.search_rows += report.search_rows;
+    all.objective_seconds += report.objective_seconds;
+    all.search_seconds += report.search_seconds;
+    all.data_passes += report.data_passes;
+    all.threads = report.threads;
+    all.solve_seconds += report.solve_seconds;
+    all.certify_seconds += report.certify_seconds;
+  }
+  return all;
+}
+
+Json problems_json(const TrainReport& report) {
   Json problems = Json::list();
   for (std::size_t k = 0; k < report.model.problems.size(); ++k) {
     const BinaryProblem& p = report.model.problems[k];
@@ -68,41 +90,72 @@ Json Train::to_json(const Dataset& rows, const TrainReport& report) const {
                         {"iterations", p.iterations},
                         {"seconds", report.problem_seconds[k]}});
   }
+  return problems;
+}
+
+void add_certificate(Json& object, const TrainReport& report) {
+  const Certificate all = report.model.certificate();
+  object.add("cost", report.model.origin.cost);
+  object.add("lambda", report.lambda);
+  object.add("primal", all.primal);
+  object.add("dual", or_null(all, all.dual));
+  object.add("relative_gap", or_null(all, all.relative_gap));
+}
+
+void add_counts(Json& object, const TrainReport& report) {
+  object.add("iterations", report.iterations);
+  object.add("data_passes", report.data_passes);
+  object.add("rows_touched", report.rows_touched);
+  object.add("objective_rows", report.objective_rows);
+  object.add("search_rows", report.search_rows);
+  object.add("objective_seconds", report.objective_seconds);
+  object.add("search_seconds", report.search_seconds);
+}
+
+Json Train::to_json(const Dataset& rows, const std::vector<TrainReport>& reports) const {
+  const TrainReport all = totals(reports);
+  const Model& model = reports[0].model;
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
-  const double cost = report.model.origin.cost;
-  return {{"status", to_string(report.status)},
-          {"solver", report.model.origin.solver},
-          {"rows", rows.rows()},
-          {"features", rows.features()},
-          {"nonzeros", rows.nonzeros()},
-          {"classes", Json::list_of(class_names(report.model))},
-          {"cost", cost},
-          {"lambda", report.lambda},
-          {"primal", all.primal},
-          {"dual", or_null(all, all.dual)},
-          {"relative_gap", or_null(all, all.relative_gap)},
-          {"iterations", report.iterations},
-          {"data_passes", report.data_passes},
-          {"rows_touched", report.rows_touched},
-          {"objective_rows", report.objective_rows},
-          {"search_rows", report.search_rows},
-          {"objective_seconds", report.objective_seconds},
-          {"search_seconds", report.search_seconds},
-          {"seconds",
-           {{"load", load_seconds},
-            {"solve", report.solve_seconds},
-            {"certify", report.certify_seconds},
-            {"save", save_seconds},
-            {"total", total_seconds}}},
-          {"peak_memory_bytes", std::uint64_t{1024} * static_cast<std::uint64_t>(used.ru_maxrss)},
-          {"threads", report.threads},
-          {"model", escape(model_path)},
-          {"problems", problems}};
+  Json object = {{"status", to_string(all.status)},
+                 {"solver", model.origin.solver},
+                 {"rows", rows.rows()},
+                 {"features", rows.features()},
+                 {"nonzeros", rows.nonzeros()},
+                 {"classes", Json::list_of(class_names(model))}};
+  if (options.path.empty()) add_certificate(object, reports[0]);
+  add_counts(object, all);
+  object.add("seconds", {{"load", load_seconds},
+                         {"solve", all.solve_seconds},
+                         {"certify", all.certify_seconds},
+                         {"save", save_seconds},
+                         {"total", total_seconds}});
+  object.add("peak_memory_bytes", std::uint64_t{1024} * static_cast<std::uint64_t>(used.ru_maxrss));
+  object.add("threads", all.threads);
+  object.add("model", escape(model_path));
+  if (options.path.empty()) {
+    object.add("problems", problems_json(reports[0]));
+    return object;
+  }
+  Json path = Json::list();
+  for (const TrainReport& report : reports) {
+    Json entry = {{"status", to_string(report.status)}};
+    add_certificate(entry, report);
+    add_counts(entry, report);
+    entry.add("seconds", {{"solve", report.solve_seconds}, {"certify", report.certify_seconds}});
+    entry.add("problems", problems_json(report));
+    path.push_back(std::move(entry));
+  }
+  object.add("path", path);
+  return object;
 }
 
 // Whether the format can hold the model these rows will give: better known before training.
 Result<void> Train::check_format(const Dataset& rows) const {
+  if (!options.path.empty() && model_format(format, model_path) == ModelFormat::liblinear) {
+    return make_error("model.format", "a file of LIBLINEAR's holds one model, not one a cost",
+                      "train without --model-format; `hinge convert --cost C` takes one out");
+  }
   Model model;
   for (const LabelCount& c : rows.classes()) model.labels.push_back(c.label);
   model.features = rows.features();
@@ -128,13 +181,19 @@ int Train::run_folds() {
   data.read.memory = options.memory;
   const Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return reporter.fail(rows.error());
-  const Result<Metrics> metrics =
-      cross_validate(*rows, folds, options, {.observer = {}, .stop = &stop_flag()});
+  const Result<std::vector<Metrics>> metrics =
+      cross_validate_path(*rows, folds, options, {.observer = {}, .stop = &stop_flag()});
   if (!metrics.ok()) return reporter.fail(metrics.error());
-  const Result<void> printed =
-      print(json ? metrics_json(*metrics)
-                 : fmt::format("cross-validation accuracy {:.4f} % ({} folds, {} rows)\n",
-                               100 * metrics->accuracy, folds, metrics->rows));
+  std::string text;
+  if (!options.path.empty()) {
+    text = metrics_table(options.path, *metrics, {}, json);
+  } else if (json) {
+    text = metrics_json((*metrics)[0]).dump() + "\n";
+  } else {
+    text = fmt::format("cross-validation accuracy {:.4f} % ({} folds, {} rows)\n",
+                       100 * (*metrics)[0].accuracy, folds, (*metrics)[0].rows);
+  }
+  const Result<void> printed = print(text);
   return printed.ok() ? 0 : reporter.fail(printed.error());
 }
 
@@ -146,7 +205,7 @@ Result<void> Train::take_from_checkpoint() {
   if (!info.ok()) return info.error();
   for (const auto& [name, text] : info->options) {
     const bool meant = given(name) || (name == "gap" && given("tolerance")) ||
-                       (name == "bias" && given("free-bias"));
+                       (name == "bias" && given("free-bias")) || (name == "cost" && given("path"));
     if (meant) continue;
     if (Result<void> r = set_option(options, name, text); !r.ok()) {
       Error error = make_error("checkpoint.content", r.error().message);
@@ -159,6 +218,50 @@ Result<void> Train::take_from_checkpoint() {
     data.read.index_base = info->index_base == 0 ? IndexBase::zero : IndexBase::one;
   }
   return {};
+}
+
+// Of a file with several models the one whose cost is nearest, as a ratio, to the first here.
+Result<Model> Train::load_start() const {
+  Result<std::vector<Model>> models = load_models(start_path);
+  if (!models.ok()) return models.error();
+  const double cost = options.path.empty() ? options.cost : options.path.front();
+  return std::move(*std::ranges::min_element(*models, {}, [cost](const Model& model) {
+    return std::abs(std::log(model.origin.cost / cost));
+  }));
+}
+
+// "gap 0.00071 (primal 4.1, bound 4.09)"
+std::string reached(const Model& model) {
+  const Certificate all = model.certificate();
+  return all.bound == "none" ? fmt::format("primal {:.8g}, without a bound", all.primal)
+                             : fmt::format("gap {:.2g} (primal {:.8g}, bound {:.8g})",
+                                           all.relative_gap, all.primal, all.dual);
+}
+
+Result<std::vector<TrainReport>> Train::learn(const Dataset& rows, TrainControl control) {
+  const bool several = !options.path.empty();
+  ProgressLine line(!reporter.quiet);
+  control.observer = [&](const Progress& p) {
+    std::string text = fmt::format("training: {:.1f} s, {:.0f} passes", p.seconds, p.data_passes);
+    if (several) text += fmt::format(", cost {:.4g}", p.cost);
+    if (p.primal > 0) {  // else only a sign of life
+      if (!trace_path.empty()) {
+        Json record = trace_json(p);
+        if (several) record.add("cost", p.cost);
+        trace += record.dump() + "\n";
+      }
+      text += fmt::format(", gap {:.2g}", p.relative_gap);
+    }
+    line.show(text);
+  };
+  control.finished = [&](const TrainReport& report) {
+    if (!several) return;
+    line.clear();
+    reporter.log(fmt::format("cost {:.6g}: {}, {:.3g} passes, {:.2g} s", report.model.origin.cost,
+                             reached(report.model), report.data_passes,
+                             report.solve_seconds + report.certify_seconds));
+  };
+  return train_path(rows, options, control);
 }
 
 int Train::run() {
@@ -192,9 +295,6 @@ int Train::run() {
     if (!trace_path.empty() && sparse) {
       options.pegasos.check_every = 1;
     }
-  } else if (!start_path.empty() && !cutting_planes(chosen_solver(options))) {
-    usage_value(
-        "--start: --solver dual begins at 0; pegasos and cutting planes can begin at a model");
   }
   const std::string outcome = fmt::format(
       "no model written{}",
@@ -215,7 +315,7 @@ int Train::run() {
   }
   std::optional<Result<Model>> from;
   if (!start_path.empty()) {
-    from = load_model(start_path);
+    from = load_start();
     if (!from->ok()) return reporter.fail(from->error(), outcome);
     // The model may be written in its place, a trace may not.
     if (Result<void> r = check_outputs({trace_path, checkpoint.path}, {start_path}); !r.ok()) {
@@ -237,31 +337,28 @@ int Train::run() {
   if (from) control.start = &**from;
   control.checkpoint = checkpoint;
   control.resume = resume_path;
-  Result<TrainReport> report = [&] {
-    ProgressLine line(!reporter.quiet);
-    control.observer = [&](const Progress& p) {
-      std::string text = fmt::format("training: {:.1f} s, {:.0f} passes", p.seconds, p.data_passes);
-      if (p.primal > 0) {  // else only a sign of life
-        if (!trace_path.empty()) trace += trace_json(p).dump() + "\n";
-        text += fmt::format(", gap {:.2g}", p.relative_gap);
-      }
-      line.show(text);
-    };
-    return train(*rows, options, control);
-  }();
-  if (!report.ok()) return reporter.fail(report.error(), outcome);
-  reporter.warn(report->warnings);
+  Result<std::vector<TrainReport>> reports = learn(*rows, control);
+  if (!reports.ok()) return reporter.fail(reports.error(), outcome);
+  for (const TrainReport& report : *reports) reporter.warn(report.warnings);
+  const std::size_t costs = std::max(std::size_t{1}, options.path.size());
+  const bool cut = reports->size() < costs && stop_flag().load();  // between two models
+  const StopReason status = cut ? StopReason::interrupted : totals(*reports).status;
 
-  if (report->status == StopReason::interrupted && report->iterations == 0) {
+  if (status == StopReason::interrupted && totals(*reports).iterations == 0) {
     return reporter.fail(make_error("run.interrupted", "interrupted before there was a model"),
                          outcome);
   }
 
   const auto save_start = std::chrono::steady_clock::now();
-  if (Result<void> saved = save_model(report->model, model_path, model_format(format, model_path));
+  std::vector<Model> models;
+  for (TrainReport& report : *reports) models.push_back(std::move(report.model));
+  if (Result<void> saved =
+          models.size() > 1 ? save_models(models, model_path)
+                            : save_model(models[0], model_path, model_format(format, model_path));
       !saved.ok()) {
     return reporter.fail(saved.error(), outcome);
   }
+  for (std::size_t k = 0; k < models.size(); ++k) (*reports)[k].model = std::move(models[k]);
   // The model first: it must not be lost to a trace that cannot be written.
   if (Result<void> saved = save_trace(); !saved.ok()) {
     return reporter.fail(saved.error(), "the model was written, the trace was not");
@@ -269,25 +366,25 @@ int Train::run() {
   save_seconds = seconds_since(save_start);
   total_seconds = seconds_since(start);
 
-  const Certificate all = report->model.certificate();
   if (json) {
-    if (Result<void> r = print(to_json(*rows, *report).dump() + "\n"); !r.ok()) {
+    if (Result<void> r = print(to_json(*rows, *reports).dump() + "\n"); !r.ok()) {
       return reporter.fail(r.error());
     }
   }
-  if (report->status == StopReason::interrupted) {
+  if (status == StopReason::interrupted) {
     reporter.log(
-        fmt::format("hinge: interrupted; {} holds the best model so far", escape(model_path)));
+        costs == 1
+            ? fmt::format("hinge: interrupted; {} holds the best model so far", escape(model_path))
+            : fmt::format("hinge: interrupted; {} holds the models of {} of {} costs",
+                          escape(model_path), reports->size(), costs));
   }
-  const std::string reached = all.bound == "none"
-                                  ? fmt::format("primal {:.8g}, without a bound", all.primal)
-                                  : fmt::format("gap {:.2g} (primal {:.8g}, bound {:.8g})",
-                                                all.relative_gap, all.primal, all.dual);
-  reporter.log(fmt::format("{} after {:.2g} s: load {:.2g}, solve {:.2g}, check {:.2g}", reached,
-                           total_seconds, load_seconds, report->solve_seconds,
-                           report->certify_seconds));
-  if (report->status == StopReason::interrupted) return signal_exit_code();
-  if (report->status == StopReason::limit && require_converged) return 3;
+  const TrainReport all = totals(*reports);
+  reporter.log(fmt::format(
+      "{} after {:.2g} s: load {:.2g}, solve {:.2g}, check {:.2g}",
+      costs == 1 ? reached((*reports)[0].model) : fmt::format("{} models", reports->size()),
+      total_seconds, load_seconds, all.solve_seconds, all.certify_seconds));
+  if (status == StopReason::interrupted) return signal_exit_code();
+  if ((status == StopReason::limit || reports->size() < costs) && require_converged) return 3;
   return 0;
 }
 
@@ -306,7 +403,8 @@ void add_train(CLI::App& app, Action& action) {
       ->type_name("FORM")
       ->check(CLI::IsMember({"native", "liblinear"}));
   add_table_options(*command, train->options);
-  command->get_option("--cost")->excludes("--lambda");
+  command->get_option("--cost")->excludes("--lambda")->excludes("--path");
+  command->get_option("--path")->excludes("--lambda");
   command->get_option("--gap")->excludes("--tolerance");
   train->command = command;
   train->data.add_to(*command, true);
@@ -315,8 +413,8 @@ void add_train(CLI::App& app, Action& action) {
       ->type_name("FILE");
   command
       ->add_option("--start", train->start_path,
-                   "begin at this model (of the same classes): pegasos, with the step sizes that "
-                   "--t0 says, and cutting planes")
+                   "begin at this model, of the same classes: pegasos, with the step sizes that "
+                   "--t0 says, and cutting planes; dual, at its proof, if it has one of these rows")
       ->type_name("MODEL");
   command
       ->add_option("--checkpoint", train->checkpoint.path,
@@ -355,6 +453,7 @@ void add_train(CLI::App& app, Action& action) {
   train->reporter.add_to(*command);
   command->footer(
       "Example: hinge train news.svm news.model --cost 0.5 --gap 1e-4\n"
+      "         hinge train news.svm path.model --path 1e-3:1e3:20\n"
       "         hinge train clicks.svm clicks.model --solver pegasos --lambda 1e-5 --epochs 3\n"
       "Ctrl-C ends training early and keeps the best model so far, with its true gap.");
   command->callback([train, &action] { action = [train] { return train->run(); }; });

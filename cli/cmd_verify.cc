@@ -12,10 +12,12 @@ struct Verify {
   Reporter reporter;
   DataArguments data;
   std::string model_path;
+  std::optional<double> cost;
   VerifyOptions options;
   bool json = false;
 
   int run();
+  Error disagreement(const VerifyReport& report) const;
 };
 
 // A bound that is not there is null, not a number.
@@ -32,40 +34,74 @@ std::string line(const char* name, const Certificate& c) {
                      c.relative_gap);
 }
 
-int Verify::run() {
-  Result<Model> model = load_model(model_path);
-  if (!model.ok()) return reporter.fail(model.error());
-  data.read.precision = model->origin.precision;
-  data.read.index_base = model->index_base == 0 ? IndexBase::zero : IndexBase::one;
-  data.read.threads = options.threads;
-  Result<Dataset> rows = data.load(reporter);
-  if (!rows.ok()) return reporter.fail(rows.error());
-  options.stop = &stop_flag();
-  Result<VerifyReport> report = verify(*model, *rows, options);
-  if (!report.ok()) return reporter.fail(report.error());
-
-  Json object = as_json(report->recomputed);
-  object.add("stored", as_json(report->stored));
-  object.add("agrees", report->agrees);
-  std::string text = line("recomputed", report->recomputed) + line("stored", report->stored);
-  const bool witness = report->recomputed.bound == "witness";
-  if (report->agrees) {
-    text += witness ? "the certificate agrees with the data\n"
-                    : "the primal agrees with the data; the model carries no proof of its bound\n";
-  }
-  const Result<void> printed = print(json ? object.dump() + "\n" : text);
-  if (!printed.ok()) return reporter.fail(printed.error());
-  if (stop_flag().load()) return signal_exit_code();
-  if (report->agrees) return 0;
+Error Verify::disagreement(const VerifyReport& report) const {
   Error error;
   error.id = "model.certificate";
   error.file = model_path;
   error.message = fmt::format(
       "the model says primal {:.12g} and bound {:.12g}; the data says {:.12g} and {:.12g}",
-      report->stored.primal, report->stored.dual, report->recomputed.primal,
-      report->recomputed.dual);
+      report.stored.primal, report.stored.dual, report.recomputed.primal, report.recomputed.dual);
   error.help = "the model was altered after training, or written by a faulty program";
-  return reporter.fail(error);
+  return error;
+}
+
+Json as_json(const VerifyReport& report) {
+  Json object = as_json(report.recomputed);
+  object.add("stored", as_json(report.stored));
+  object.add("agrees", report.agrees);
+  return object;
+}
+
+std::string as_text(const VerifyReport& report) {
+  std::string text = line("recomputed", report.recomputed) + line("stored", report.stored);
+  const bool witness = report.recomputed.bound == "witness";
+  if (report.agrees) {
+    text += witness ? "the certificate agrees with the data\n"
+                    : "the primal agrees with the data; the model carries no proof of its bound\n";
+  }
+  return text;
+}
+
+int Verify::run() {
+  std::vector<Model> models;
+  if (cost) {
+    Result<Model> one = load_model(model_path, cost);
+    if (!one.ok()) return reporter.fail(one.error());
+    models.push_back(*std::move(one));
+  } else {
+    Result<std::vector<Model>> loaded = load_models(model_path);
+    if (!loaded.ok()) return reporter.fail(loaded.error());
+    models = *std::move(loaded);
+  }
+  data.read.precision = models[0].origin.precision;
+  data.read.index_base = models[0].index_base == 0 ? IndexBase::zero : IndexBase::one;
+  data.read.threads = options.threads;
+  Result<Dataset> rows = data.load(reporter);
+  if (!rows.ok()) return reporter.fail(rows.error());
+  options.stop = &stop_flag();
+
+  const bool several = models.size() > 1;
+  Json list = Json::list();
+  std::string text;
+  std::optional<Error> wrong;  // the first
+  for (const Model& model : models) {
+    Result<VerifyReport> report = verify(model, *rows, options);
+    if (!report.ok()) return reporter.fail(report.error());
+    Json object = as_json(*report);
+    if (several) {
+      text += fmt::format("cost {:.6g}\n", model.origin.cost);
+      object.add("cost", model.origin.cost);
+    }
+    text += as_text(*report);
+    list.push_back(std::move(object));
+    if (!report->agrees && !wrong) wrong = disagreement(*report);
+    if (stop_flag().load()) break;
+  }
+  const Json object = several ? Json({{"agrees", !wrong}, {"models", list}}) : list.at(0);
+  const Result<void> printed = print(json ? object.dump() + "\n" : text);
+  if (!printed.ok()) return reporter.fail(printed.error());
+  if (stop_flag().load()) return signal_exit_code();
+  return wrong ? reporter.fail(*wrong) : 0;
 }
 
 }  // namespace
@@ -79,6 +115,7 @@ void add_verify(CLI::App& app, Action& action) {
       ->required();
   command->add_option("--weights", verify->data.read.weights_file, "row weights, as in training")
       ->type_name("FILE");
+  add_cost(*command, verify->cost);
   command->add_flag("--prove", verify->options.prove, "find a bound if the model carries none");
   command
       ->add_option("--gap", verify->options.gap,

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 #include "cli.h"
 
@@ -145,6 +146,21 @@ CLI::Option* add_threads(CLI::App& command, int& threads) {
   return command.add_option("-n,--threads", threads, "0 = all cores (default 0)")
       ->type_name("N")
       ->check(CLI::Range(0, 4096));
+}
+
+CLI::Option* add_cost(CLI::App& command, std::optional<double>& cost) {
+  const auto parse = [&cost](const std::string& text) {
+    double value = 0;
+    const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (result.ec != std::errc() || result.ptr != text.data() + text.size() || !(value > 0)) {
+      usage_value(fmt::format("--cost: expected a number > 0, got \"{}\"", escape(text)));
+    }
+    cost = value;
+  };
+  return command
+      .add_option_function<std::string>("-c,--cost", parse,
+                                        "of a file with several models, the one of this cost")
+      ->type_name("C");
 }
 
 void add_table_options(CLI::App& command, TrainOptions& options,
@@ -336,7 +352,11 @@ ProgressLine::ProgressLine(bool enabled)
     : enabled_(enabled && isatty(STDERR_FILENO) == 1), started_(now()) {}
 
 ProgressLine::~ProgressLine() {
-  if (visible_) static_cast<void>(std::fputs("\r\x1b[K", stderr));
+  clear();
+}
+
+void ProgressLine::clear() {
+  if (std::exchange(visible_, false)) static_cast<void>(std::fputs("\r\x1b[K", stderr));
 }
 
 void ProgressLine::show(const std::string& text) {

@@ -127,7 +127,7 @@ def model_seeds():
     three = "0 1:1\n1 2:1\n2 3:1\n0 1:2 3:0.1\n1 2:2 1:0.1\n2 3:3\n"
     wide = "1 1:1 60:2\n-1 2:1 900:1\n"
     cases = [
-        (two, []), (two, ["--no-witness"]), (two, ["--bias", "1", "--cost", "0.1"]),
+        (two, []), (two, ["--no-witness"]), (two, ["--cost", "0.1,1"]), (two, ["--bias", "1", "--cost", "0.1"]),
         (two, ["--class-weight", "1=2.5", "--class-weight", "-1=0.5"]), (two, ["--precision", "f64", "--seed", "7"]),
         (three, []), (three, ["--reject", "--no-witness"]), (three, ["--bias", "2", "--max-passes", "1"]),
         (wide, []), (wide, ["--index-base", "0", "--no-witness"]), ("1\n-1\n", []),
@@ -181,7 +181,9 @@ def dataset_seeds():
 def option_seeds():
     numbers = "0 1 -1 0.5 1e-3 100 1e150 1e151 1e300 1e301 1e309 5e-324 1e-400 nan inf -inf 0x1 +1 1x".split()
     values = {
-        "cost": numbers, "lambda": numbers, "gap": numbers, "tolerance": numbers, "time-limit": numbers,
+        "cost": [*numbers, "1,10", "10,1,0.1", "1,1", "1,", ",1", "1,x"],
+        "path": ["1e-3:1e3:20", "1:2:2", "1:2:1000", "2:1:3", "1:1:2", "0:1:3", "1:2:1", "1:2:1001", "1:2", "1:2:3:4", ""],
+        "lambda": numbers, "gap": numbers, "tolerance": numbers, "time-limit": numbers,
         "bias": ["none", *numbers],
         "solver": [*"auto dual pegasos cpa ocas ocas3 active focus 3 duel".split(), *map(str, range(22))],
         "class-weight": ["balanced", "1=2", "+1=0.5", "-1=1e-300", "1=0", "1=nan", "1", "=", "a=1", "1=1=1"],

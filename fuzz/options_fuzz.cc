@@ -9,12 +9,12 @@ namespace hinge::fuzz {
 namespace {
 
 bool same(const TrainOptions& a, const TrainOptions& b) {
-  return a.cost == b.cost && a.lambda == b.lambda && a.gap == b.gap && a.solver == b.solver &&
-         a.bias == b.bias && a.class_weights.size() == b.class_weights.size() &&
-         a.balanced == b.balanced && a.reject == b.reject && a.witness == b.witness &&
-         a.threads == b.threads && a.time_limit == b.time_limit && a.max_passes == b.max_passes &&
-         a.seed == b.seed && a.instruction_set == b.instruction_set && a.pegasos == b.pegasos &&
-         a.planes == b.planes;
+  return a.cost == b.cost && a.path == b.path && a.lambda == b.lambda && a.gap == b.gap &&
+         a.solver == b.solver && a.bias == b.bias &&
+         a.class_weights.size() == b.class_weights.size() && a.balanced == b.balanced &&
+         a.reject == b.reject && a.witness == b.witness && a.threads == b.threads &&
+         a.time_limit == b.time_limit && a.max_passes == b.max_passes && a.seed == b.seed &&
+         a.instruction_set == b.instruction_set && a.pegasos == b.pegasos && a.planes == b.planes;
 }
 
 // As include/hinge/options.h and docs/cli.md say.
@@ -63,10 +63,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       hinge::TrainOptions planes = options;
       planes.solver = hinge::Solver::focus;
       planes.pegasos = {};
+      if (!planes.path.empty()) planes.lambda = 0;
       require_valid(planes);
       hinge::TrainOptions together = options;
       together.solver = hinge::Solver::pegasos;
       together.planes = {};
+      together.path = {};
       if (together.pegasos.epochs > 0) together.pegasos.steps = 0;
       hinge::KernelFunction& kernel = together.pegasos.kernel;
       kernel.kind = hinge::KernelKind::poly;  // which has all of them

@@ -30,6 +30,7 @@ std::vector<TrainOptions> plan(std::span<const Solver> solvers, const TrainOptio
                                       times > 1 ? "" : ", once as auto"));
     }
     take(validate(run));
+    if (!run.path.empty()) fail("usage.value", "--cost: compare takes one cost, not several");
     runs.push_back(std::move(run));
   }
   return runs;

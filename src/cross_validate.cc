@@ -36,10 +36,27 @@ Dataset fold_of(const Dataset& data, std::span<const int> part, int fold, bool i
   return keep_rows(data, rows);
 }
 
+// What was predicted for the rows of one part, to their places among all.
+void put(const Predictions& some, std::span<const int> part, int fold, Predictions& all) {
+  const std::size_t rows = part.size(), width = some.scores.size() / some.labels.size();
+  all.labels.resize(rows);
+  all.scores.resize(rows * width);
+  all.rejected.resize(some.rejected.empty() ? 0 : rows);
+  for (std::uint64_t i = 0, k = 0; i < rows; ++i) {
+    if (part[i] != fold) continue;
+    all.labels[i] = some.labels[k];
+    if (!some.rejected.empty()) all.rejected[i] = some.rejected[k];
+    std::copy_n(some.scores.begin() + static_cast<std::ptrdiff_t>(k * width), width,
+                all.scores.begin() + static_cast<std::ptrdiff_t>(i * width));
+    ++k;
+  }
+}
+
 }  // namespace
 
-Result<Metrics> cross_validate(const Dataset& data, int folds, const TrainOptions& options,
-                               const TrainControl& control) {
+Result<std::vector<Metrics>> cross_validate_path(const Dataset& data, int folds,
+                                                 const TrainOptions& options,
+                                                 const TrainControl& control) {
   return guard([&] {
     if (control.start != nullptr) {
       fail("usage.value",
@@ -53,30 +70,39 @@ Result<Metrics> cross_validate(const Dataset& data, int folds, const TrainOption
       }
     }
     const std::vector<int> part = deal(data, folds, options.seed);
-    Predictions all;
+    const std::size_t costs = std::max(std::size_t{1}, options.path.size());
+    std::vector<Predictions> all(costs);
     Model shape;  // labels and classes are the same in every fold
-    all.labels.resize(data.rows());
     for (int fold = 0; fold < folds; ++fold) {
-      const TrainReport run = take(train(fold_of(data, part, fold, false), options, control));
-      if (run.status == StopReason::interrupted) {
+      const std::vector<TrainReport> runs =
+          take(train_path(fold_of(data, part, fold, false), options, control));
+      const bool cut = runs.size() < costs && control.stop != nullptr && control.stop->load();
+      if (cut || runs.back().status == StopReason::interrupted) {
         fail("run.interrupted", fmt::format("interrupted in fold {} of {}", fold + 1, folds));
       }
-      const Predictions some =
-          take(predict(run.model, fold_of(data, part, fold, true), options.threads));
-      const std::size_t width = run.model.problems.size();
-      all.scores.resize(data.rows() * width);
-      all.rejected.resize(some.rejected.empty() ? 0 : data.rows());
-      for (std::uint64_t i = 0, k = 0; i < data.rows(); ++i) {
-        if (part[i] != fold) continue;
-        all.labels[i] = some.labels[k];
-        if (!some.rejected.empty()) all.rejected[i] = some.rejected[k];
-        std::copy_n(some.scores.begin() + static_cast<std::ptrdiff_t>(k * width), width,
-                    all.scores.begin() + static_cast<std::ptrdiff_t>(i * width));
-        ++k;
+      if (runs.size() < costs) {
+        fail("usage.value", fmt::format("--time-limit: in fold {} it was up after {} of {} costs",
+                                        fold + 1, runs.size(), costs));
       }
-      shape = run.model;
+      const Dataset held = fold_of(data, part, fold, true);
+      for (std::size_t c = 0; c < costs; ++c) {
+        put(take(predict(runs[c].model, held, options.threads)), part, fold, all[c]);
+      }
+      shape = runs.back().model;
     }
-    return take(evaluate(shape, data, all));
+    std::vector<Metrics> metrics;
+    for (const Predictions& some : all) metrics.push_back(take(evaluate(shape, data, some)));
+    return metrics;
+  });
+}
+
+Result<Metrics> cross_validate(const Dataset& data, int folds, const TrainOptions& options,
+                               const TrainControl& control) {
+  return guard([&] {
+    if (!options.path.empty()) {
+      fail("usage.value", "several costs: only cross_validate_path() takes them");
+    }
+    return std::move(take(cross_validate_path(data, folds, options, control)).front());
   });
 }
 

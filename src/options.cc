@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -24,6 +25,7 @@ constexpr std::uint64_t kMaxT0 = std::uint64_t{1} << 53;  // steps are counted i
 constexpr std::uint64_t kMaxRuns = 1000;  // of best-of; each ends with passes over all rows
 constexpr double kMaxBias = 1e150;        // its square must be finite
 constexpr double kMaxCost = 1e300;        // beyond it the objective overflows
+constexpr std::uint64_t kMaxPath = 1000;  // costs; each takes a hyperplane's memory, or several
 
 [[noreturn]] void bad_value(const OptionInfo& info, std::string_view text) {
   fail("usage.value",
@@ -248,10 +250,53 @@ double positive(const OptionInfo& info, std::string_view text) {
   return value;
 }
 
+// One cost, or several with commas in between, in any order.
+void set_cost(TrainOptions& o, const OptionInfo& info, std::string_view text) {
+  std::vector<double> costs;
+  for (std::string_view rest = text;;) {
+    const std::size_t comma = rest.find(',');
+    costs.push_back(number(info, rest.substr(0, comma), text));
+    if (!(costs.back() > 0) || costs.back() > kMaxCost || costs.size() > kMaxPath) {
+      bad_value(info, text);
+    }
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  std::ranges::sort(costs);
+  if (std::ranges::adjacent_find(costs) != costs.end()) bad_value(info, text);
+  o.cost = costs.front();
+  o.path = costs.size() > 1 ? std::move(costs) : std::vector<double>();
+}
+
+// LO:HI:N, evenly spaced in the logarithm. Cut to 6 digits: short enough to be typed.
+void set_path(TrainOptions& o, const OptionInfo& info, std::string_view text) {
+  const std::size_t first = text.find(':'), second = text.find(':', first + 1);
+  if (first == std::string_view::npos || second == std::string_view::npos) bad_value(info, text);
+  const double low = number(info, text.substr(0, first), text);
+  const double high = number(info, text.substr(first + 1, second - first - 1), text);
+  const auto n = whole<std::uint64_t>(info, text.substr(second + 1), text);
+  if (!(low > 0 && low < high && high <= kMaxCost) || n < 2 || n > kMaxPath) bad_value(info, text);
+  std::vector<double> costs = {low};
+  for (std::uint64_t k = 1; k + 1 < n; ++k) {
+    const double share = static_cast<double>(k) / static_cast<double>(n - 1);
+    const double cost = std::exp(std::log(low) + share * (std::log(high) - std::log(low)));
+    costs.push_back(number(info, fmt::format("{:.6g}", cost), text));
+  }
+  costs.push_back(high);
+  if (std::ranges::adjacent_find(costs, std::greater_equal<>()) != costs.end()) {
+    bad_value(info, text);
+  }
+  o.path = std::move(costs);
+}
+
 constexpr auto kRows = std::to_array<Row>({
-    {{"cost", "c", "C", "a finite number > 0", "1",
-      "cost of a row inside the margin: minimise 1/2|w|^2 + C sum hinge"},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) { o.cost = positive(i, t); }},
+    {{"cost", "c", "C", "a finite number > 0, or up to 1000 different ones: 0.1,1,10", "1",
+      "cost of a row inside the margin: minimise 1/2|w|^2 + C sum hinge; of several costs, one "
+      "model each, in one file"},
+     set_cost},
+    {{"path", "", "LO:HI:N", "two numbers, 0 < LO < HI, and a whole number from 2 to 1000", "",
+      "the same as --cost with N costs from LO to HI, evenly spaced in the logarithm"},
+     set_path},
     {{"lambda", "", "L", "a finite number > 0", "",
       "the same as --cost 1/(L * rows), or, with weights, 1/(L * their sum); give one of the two"},
      [](TrainOptions& o, const OptionInfo& i, std::string_view t) { o.lambda = positive(i, t); }},
@@ -423,7 +468,9 @@ std::vector<std::pair<std::string, std::string>> describe(const TrainOptions& o)
   const auto add = [&](bool there, std::string_view name, const auto& value) {
     if (there) all.emplace_back(name, fmt::format("{}", value));
   };
-  add(true, "cost", o.cost);
+  std::string costs;
+  for (const double cost : o.path) costs += fmt::format("{}{}", costs.empty() ? "" : ",", cost);
+  add(true, "cost", o.path.empty() ? fmt::format("{}", o.cost) : costs);
   add(o.lambda > 0, "lambda", o.lambda);
   add(o.gap.has_value(), "gap", o.gap.value_or(0));
   add(true, "solver", to_string(o.solver));
@@ -505,6 +552,12 @@ Result<void> validate(const TrainOptions& o) {
     };
     check(o.cost > 0 && o.cost <= kMaxCost, "cost: expected a finite number > 0");
     check(o.lambda >= 0 && o.lambda <= kMaxCost, "lambda: expected a finite number > 0");
+    check(o.path.size() <= kMaxPath &&
+              std::ranges::all_of(o.path, [](double c) { return c > 0 && c <= kMaxCost; }) &&
+              std::ranges::adjacent_find(o.path, std::greater_equal<>()) == o.path.end(),
+          "path: expected up to 1000 finite numbers > 0, ascending");
+    check(o.path.empty() || o.lambda == 0, "give several costs or --lambda, not both");
+    check(o.path.empty() || o.pegasos.kernel.linear(), "--kernel: takes one cost, not several");
     check(!o.gap || (*o.gap > 0 && *o.gap <= 1), "gap: expected a number in (0, 1]");
     check(std::abs(o.bias) <= kMaxBias, "bias: expected a number up to 1e150");
     check(o.threads >= 0 && o.threads <= kMaxThreads, "threads: expected 0 to 4096");

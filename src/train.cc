@@ -10,6 +10,8 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -47,33 +49,63 @@ class Trainer {
         control_(control),
         solver_(chosen_solver(options)),
         gap_(options.gap.value_or(solver_ == Solver::pegasos ? 0 : kDefaultGap)),
-        pool_(options.threads) {
+        pool_(options.threads),
+        witness_(options.witness) {
     if (control.observer) {
-      observer_ = [this](const Progress& progress) {
+      observer_ = [this](Progress progress) {
+        progress.cost = report_.model.origin.cost;
         const std::lock_guard lock(mutex_);
         control_.observer(progress);
       };
     }
   }
 
-  TrainReport run() {
+  // One report a cost; fewer where the run was stopped.
+  std::vector<TrainReport> run(std::span<const double> costs) {
+    const bool checkpoints = !control_.checkpoint.path.empty() || !control_.resume.empty();
+    if (checkpoints && costs.size() > 1) {
+      fail("usage.value", "--checkpoint: takes one cost, not several");
+    }
     if (!control_.checkpoint.path.empty()) book_.emplace(control_.checkpoint, report_.warnings);
+    warm_starts_ = costs.size() > 1;
     const TrainingMemory need =
-        check_data(data_, options_, control_.start != nullptr, report_.warnings);
+        check_data(data_, options_, control_.start != nullptr || warm_starts_, report_.warnings);
     kernel_memory_ = kernel_memory(options_, need.all());
     check_scale(data_, pool_, report_.warnings);
     prepare();
     check_pegasos();
-    report_.problem_seconds.resize(report_.model.problems.size());
-    cut_into_groups();
-    try {
-      solve_all();
-    } catch (Failure& failure) {
-      if (failure.error.id == "checkpoint.content") failure.error.file = control_.resume;
-      throw;
+    TrainReport shape = report_;  // what is the same for every cost
+    shape.warnings.clear();
+    std::vector<TrainReport> reports;
+    for (const double cost : costs) {
+      if (!reports.empty() && (stopped() || clock_.seconds() >= options_.time_limit)) break;
+      if (!reports.empty()) report_ = shape;
+      begin(cost);
+      cut_into_groups();
+      try {
+        solve_all();
+      } catch (Failure& failure) {
+        if (failure.error.id == "checkpoint.content") failure.error.file = control_.resume;
+        throw;
+      }
+      finish();
+      warm_cost_ = report_.model.origin.cost;
+      reports.push_back(std::move(report_));
+      bound_witnesses(reports);
+      if (control_.finished) control_.finished(reports.back());
     }
-    finish();
-    return std::move(report_);
+    if (reports.size() < costs.size() && !stopped()) {
+      reports.back().warnings.push_back(
+          make_warning("solver.limit",
+                       fmt::format("the time was up after {} of {} costs: the others have no model",
+                                   reports.size(), costs.size())));
+    }
+    if (pool_.missing() > 0) {
+      reports.back().warnings.push_back(make_warning(
+          "system.threads",
+          fmt::format("{} of {} threads could not be started", pool_.missing(), pool_.threads())));
+    }
+    return reports;
   }
 
  private:
@@ -90,6 +122,8 @@ class Trainer {
   // on the number of threads.
   void cut_into_groups() {
     const std::size_t problems = report_.model.problems.size();
+    groups_.clear();
+    report_.problem_seconds.resize(problems);
     Terms terms = terms_of(options_, report_.model, control_.start);
     if (!control_.resume.empty()) {
       Checkpoint found = load_checkpoint(control_.resume, report_.warnings);
@@ -142,8 +176,10 @@ class Trainer {
       model.problems[k].label = model.labels[k];
     model.features = data_.features();
     model.kernel = options_.pegasos.kernel;
+    const std::size_t vectors =
+        model.problems.size() * std::max(std::size_t{1}, options_.path.size());
     if (are_sparse(data_.nonzeros(), data_.features(),
-                   model.kernel.linear() ? model.problems.size() : kKernelVectors)) {
+                   model.kernel.linear() ? vectors : kKernelVectors)) {
       std::vector<std::uint32_t> columns = occurring_columns(data_);
       if (columns.empty()) columns = {0};  // none would mean all
       compact_ = keep_columns(data_, columns);
@@ -164,14 +200,8 @@ class Trainer {
     origin.class_weights = class_weights(data_, options_, report_.warnings);
     costs_ = row_costs(data_, origin.class_weights);
     check_costs(data_, costs_);
-    const double total = costs_.empty() ? static_cast<double>(data_.rows())
-                                        : std::accumulate(costs_.begin(), costs_.end(), 0.0);
-    origin.cost = options_.lambda > 0 ? 1 / (options_.lambda * total) : options_.cost;
-    if (!(origin.cost > 0) || !std::isfinite(origin.cost)) {
-      fail("usage.value", "lambda and the weights give a cost that is not a finite number > 0");
-    }
-    initial_primal_ = origin.cost * total;
-    report_.lambda = 1 / (origin.cost * total);
+    total_ = costs_.empty() ? static_cast<double>(data_.rows())
+                            : std::accumulate(costs_.begin(), costs_.end(), 0.0);
     origin.gap = gap_;
     origin.free_bias = options_.free_bias;
     origin.bias_feature = options_.free_bias ? 1.0 : std::max(0.0, options_.bias);
@@ -183,6 +213,28 @@ class Trainer {
     origin.fingerprint = fingerprint(data_, pool_);
   }
 
+  // The next model, of this cost unless a lambda says which.
+  void begin(double cost) {
+    Origin& origin = report_.model.origin;
+    origin.cost = options_.lambda > 0 ? 1 / (options_.lambda * total_) : cost;
+    if (!(origin.cost > 0) || !std::isfinite(origin.cost)) {
+      fail("usage.value", "lambda and the weights give a cost that is not a finite number > 0");
+    }
+    initial_primal_ = origin.cost * total_;
+    report_.lambda = 1 / (origin.cost * total_);
+    interrupted_ = stalled_ = cut_short_ = false;
+    warm_.resize(warm_starts_ ? report_.model.problems.size() : 0);
+  }
+
+  bool stopped() const {
+    return control_.stop != nullptr && control_.stop->load(std::memory_order_relaxed);
+  }
+
+  // Whether problem k does not begin at 0.
+  bool has_start(std::size_t k) const {
+    return warm_cost_ > 0 ? !warm_[k].w.empty() : control_.start != nullptr;
+  }
+
   // What can only be checked with the data at hand.
   void check_pegasos() const {
     if (options_.pegasos.batch > data_.rows()) {
@@ -192,13 +244,11 @@ class Trainer {
     if (!report_.model.kernel.linear() && data_.rows() >= UINT32_MAX) {
       fail("usage.value", "--kernel: takes less than 2^32 - 1 rows");
     }
+    if (solver_ == Solver::pegasos && warm_starts_ && options_.pegasos.t0 == 0) {
+      fail("usage.value", "--t0: with several costs expected at least 1: step 1 forgets the last");
+    }
     if (control_.start == nullptr) return;
     const Model& start = *control_.start;
-    if (solver_ == Solver::dual) {
-      fail("usage.value",
-           "--start: --solver dual begins at 0; pegasos and cutting planes can begin "
-           "at a model");
-    }
     if (!report_.model.kernel.linear()) {
       fail("usage.value", "--start: training with a kernel begins at 0");
     }
@@ -228,10 +278,10 @@ class Trainer {
   // Where there is a start, the solver returns that. The same when the time is up, where each class
   // takes whole passes to begin.
   bool skip(std::size_t first, std::size_t last) {
-    const bool stopped = control_.stop != nullptr && control_.stop->load(std::memory_order_relaxed);
+    const bool stop = stopped();
     const bool late = cutting_planes(solver_) && report_.model.problems.size() > 1 &&
                       clock_.seconds() >= options_.time_limit;
-    if ((!stopped && !late) || control_.start != nullptr) return false;
+    if ((!stop && !late) || has_start(first)) return false;
     for (std::size_t k = first; k < last; ++k) {
       BinaryProblem& out = report_.model.problems[k];
       if (!report_.model.kernel.linear()) {  // judged with the others
@@ -242,10 +292,10 @@ class Trainer {
       }
       out.certificate = {
           .primal = initial_primal_, .dual = 0, .relative_gap = 1, .bound = "witness"};
-      if (options_.witness) out.witness.states.assign((data_.rows() + 3) / 4, 0);
+      if (witness_) out.witness.states.assign((data_.rows() + 3) / 4, 0);
     }
     const std::lock_guard lock(mutex_);
-    interrupted_ = interrupted_ || stopped;
+    interrupted_ = interrupted_ || stop;
     return true;
   }
 
@@ -275,7 +325,7 @@ class Trainer {
                           .free_bias = model.origin.free_bias});
       monitors.emplace_back(limits, clock_, k, observer_,
                             k == first && keeper ? &*keeper : nullptr);
-      if (control_.start != nullptr) starts.push_back(start(k, problems.back()));
+      if (has_start(k)) starts.push_back(start(k, problems.back()));
     }
     SolverOptions options = {.seed = options_.seed,
                              .kernels = &choose_kernels(options_.instruction_set),
@@ -377,12 +427,13 @@ class Trainer {
       if (no_bound) std::ranges::fill(solution.alpha, 0.0);
       out.certificate = certify(problem, solution.w, solution.alpha, pool);
     }
-    if (options_.witness) out.witness = compact(problem, solution.alpha);
+    if (witness_) out.witness = compact(problem, solution.alpha);
     const double certify_seconds = certify_clock.seconds();
 
     if (problem.bias != 0) out.bias = problem.bias * solution.w.back();
     std::copy_n(solution.w.begin(), model.width(),
                 model.weights.begin() + static_cast<std::ptrdiff_t>(k * model.width()));
+    if (warm_starts_) warm_[k] = {.w = std::move(solution.w), .alpha = std::move(solution.alpha)};
     const std::lock_guard lock(mutex_);
     report_.certify_seconds += certify_seconds;
   }
@@ -424,16 +475,34 @@ class Trainer {
         model.weights, alphas, pool_);
     for (std::size_t k = 0; k < model.problems.size(); ++k) {
       model.problems[k].certificate = certificates[k];
-      const bool keeps = options_.witness && !alphas[k].empty();
+      const bool keeps = witness_ && !alphas[k].empty();
       if (keeps) model.problems[k].witness = compact(problems[k], alphas[k]);
       note_end(k, in_kernel_[k].interrupted);
     }
     report_.certify_seconds += certify_clock.seconds();
   }
 
+  // From the box of one problem into that of another with the same rows: each variable keeps its
+  // share of its bound, so that with another C alpha is a multiple of what it was.
+  static void fit(std::vector<double>& alpha, const Problem& before, const Problem& now) {
+    for (std::uint64_t i = 0; i < alpha.size(); ++i) {
+      const double upper = now.upper(i), had = before.upper(i);
+      if (upper != had) alpha[i] = had > 0 ? std::min(alpha[i] * (upper / had), upper) : 0.0;
+    }
+  }
+
+  Start start(std::size_t k, const Problem& problem) {
+    if (warm_cost_ == 0) return start_from_model(k, problem);
+    Problem before = problem;
+    before.cost = warm_cost_;
+    fit(warm_[k].alpha, before, problem);
+    if (problem.free_bias) balance(problem, warm_[k].alpha);
+    return std::move(warm_[k]);
+  }
+
   // What the start model says of problem k, in the columns of the problem. Its labels may stand in
   // another order; the hyperplane of two classes the other way round is the negative one.
-  Start start(std::size_t k, const Problem& problem) const {
+  Start start_from_model(std::size_t k, const Problem& problem) const {
     const Model& from = *control_.start;
     const Model& model = report_.model;
     const bool turned = model.binary() && from.labels[0] != model.labels[0];
@@ -461,10 +530,11 @@ class Trainer {
       before.costs = costs;
       before.cost = from.origin.cost;
       start.alpha = expand(before, witness);
-      for (std::uint64_t i = 0; i < start.alpha.size(); ++i) {
-        start.alpha[i] = std::min(start.alpha[i], problem.upper(i));
-      }
+      fit(start.alpha, before, problem);
       if (problem.free_bias) balance(problem, start.alpha);
+    } else if (solver_ == Solver::dual) {
+      fail("model.start", "the model to start from has no proof for these rows",
+           "--solver dual begins at a proof; --solver focus begins at any model");
     }
     return start;
   }
@@ -475,7 +545,7 @@ class Trainer {
 
   void finish() {
     Model& model = report_.model;
-    const double seconds = clock_.seconds();
+    const double seconds = clock_.seconds() - std::exchange(finished_, clock_.seconds());
     if (model.problems.size() > 1) {
       // Problems ran side by side: share out the wall time as their own clocks did.
       const double scale =
@@ -499,27 +569,24 @@ class Trainer {
           make_warning(stalled_ ? "solver.stalled" : "solver.limit", std::move(message)));
     }
     if (book_) book_->end(report_.warnings);
-    drop_large_witness();
     report_.data_passes =
         static_cast<double>(report_.rows_touched) / static_cast<double>(data_.rows());
     report_.threads = pool_.threads() - pool_.missing();
-    if (pool_.missing() > 0) {
-      report_.warnings.push_back(make_warning(
-          "system.threads",
-          fmt::format("{} of {} threads could not be started", pool_.missing(), pool_.threads())));
-    }
   }
 
-  void drop_large_witness() {
-    std::uint64_t bytes = 0;
-    for (const BinaryProblem& problem : report_.model.problems) {
-      bytes += problem.witness.states.size() + 8 * problem.witness.free.size();
+  // Proofs are kept as long as those of all models are not too large.
+  void bound_witnesses(std::span<TrainReport> reports) {
+    for (const BinaryProblem& problem : reports.back().model.problems) {
+      witness_bytes_ += problem.witness.states.size() + 8 * problem.witness.free.size();
     }
-    if (bytes <= kMaxWitnessBytes) return;
-    for (BinaryProblem& problem : report_.model.problems) problem.witness = {};
-    report_.warnings.push_back(make_warning(
+    if (!witness_ || witness_bytes_ <= kMaxWitnessBytes) return;
+    witness_ = false;
+    for (TrainReport& report : reports) {
+      for (BinaryProblem& problem : report.model.problems) problem.witness = {};
+    }
+    reports.back().warnings.push_back(make_warning(
         "witness.dropped",
-        fmt::format("the proof takes {} MiB and is not kept in the model", bytes >> 20)));
+        fmt::format("the proof takes {} MiB and is not kept in the model", witness_bytes_ >> 20)));
   }
 
   const Dataset& data_;
@@ -542,7 +609,14 @@ class Trainer {
   };
   std::vector<InKernel> in_kernel_;  // of all problems, with a kernel
   std::uint64_t kernel_memory_ = 0;
+  double total_ = 0;           // sum of c_i
   double initial_primal_ = 0;  // P(0)
+  bool warm_starts_ = false;   // each model of several begins where the last one ended:
+  std::vector<Start> warm_;    // there, by problem,
+  double warm_cost_ = 0;       // with this C; 0: this is the first
+  double finished_ = 0;        // when the last model was, on clock_
+  bool witness_;               // to be kept
+  std::uint64_t witness_bytes_ = 0;
   bool interrupted_ = false;
   bool stalled_ = false;
   bool cut_short_ = false;
@@ -555,7 +629,17 @@ Result<TrainReport> train(const Dataset& data, const TrainOptions& options,
                           const TrainControl& control) {
   return guard([&] {
     take(validate(options));
-    return Trainer(data, options, control).run();
+    if (!options.path.empty()) fail("usage.value", "several costs: only train_path() takes them");
+    return std::move(Trainer(data, options, control).run(std::span(&options.cost, 1)).front());
+  });
+}
+
+Result<std::vector<TrainReport>> train_path(const Dataset& data, const TrainOptions& options,
+                                            const TrainControl& control) {
+  return guard([&] {
+    take(validate(options));
+    return Trainer(data, options, control)
+        .run(options.path.empty() ? std::span(&options.cost, 1) : std::span(options.path));
   });
 }
 

@@ -48,6 +48,10 @@ TrainingMemory check_data(const Dataset& data, const TrainOptions& options, bool
     sweep.start = start;
   }
   TrainingMemory need = training_memory(data, planes, sweep);
+  if (!options.path.empty()) {  // the models, and where the next one begins
+    need.weights *= static_cast<double>(options.path.size() + 1);
+    need.work += 8 * static_cast<double>(planes) * static_cast<double>(data.rows());
+  }
   if (cutting_planes(chosen_solver(options))) {
     const bool sparse = are_sparse(data.nonzeros(), data.features(), planes);
     const std::uint64_t dimension =

@@ -48,7 +48,8 @@ const std::vector<std::string> kNoNumbers = {"",    "abc", "1x",  "x1",   "nan",
 // A checkpoint says with it which options it belongs to.
 TEST(Options, DescribedOptionsComeBack) {
   const std::map<std::string_view, std::vector<std::string_view>> examples = {
-      {"cost", {"0.1", "1e-300"}},
+      {"cost", {"0.1", "1e-300", "2,0.3,7"}},
+      {"path", {"0.01:100:5"}},
       {"lambda", {"3e-5"}},
       {"gap", {"0.25"}},
       {"tolerance", {"0.1"}},
@@ -121,13 +122,39 @@ TEST(Options, Sizes) {
                             "99999999999999999999"});
 }
 
+TEST(Options, SeveralCosts) {
+  using Costs = std::vector<double>;
+  EXPECT_EQ(with("cost", "10,0.1,1").path, (Costs{0.1, 1, 10}));
+  EXPECT_EQ(with("cost", "2").path, Costs{});
+  EXPECT_EQ(with("path", "0.001:1000:7").path, (Costs{0.001, 0.01, 0.1, 1, 10, 100, 1000}));
+  EXPECT_EQ(with("path", "0.3:0.7:2").path, (Costs{0.3, 0.7}));
+  EXPECT_EQ(with("path", "1e-300:1e300:1000").path.size(), 1000U);
+  std::string many = "1";
+  for (int k = 2; k <= 1001; ++k) many += "," + std::to_string(k);
+  expect_refused("cost", {"1,", ",1", "1,,2", "1,1", "1,1.0", "1,-1", "1,0", "1,nan", "1;2", many});
+  expect_refused("path",
+                 {"", "1", "1:2", "1:2:", "1:2:1", "1:2:1001", "2:1:3", "1:1:3", "0:1:3", "-1:1:3",
+                  "1:inf:3", "1:2:3:4", "a:b:3", "1:2:2.5", "1:1.000000000000001:9"});
+  TrainOptions options = with("cost", "1,2");
+  EXPECT_TRUE(validate(options).ok());
+  options.lambda = 1;
+  EXPECT_FALSE(validate(options).ok());
+  options = with("path", "1:2:3");
+  options.pegasos.kernel.kind = KernelKind::rbf;
+  EXPECT_FALSE(validate(options).ok());
+  for (const Costs& bad : {Costs{2, 1}, Costs{1, 1}, Costs{0, 1}, Costs(1001, 1.0)}) {
+    options = {};
+    options.path = bad;
+    EXPECT_FALSE(validate(options).ok());
+  }
+}
+
 TEST(Options, EveryOptionCanBeSet) {
   const std::map<std::string_view, std::string_view> samples = {
-      {"lambda", "0.5"},   {"tolerance", "0.1"}, {"class-weight", "1=2"},
-      {"time-limit", "5"}, {"max-passes", "3"},  {"memory", "2G"},
-      {"gap", "0.01"},     {"epochs", "3"},      {"steps", "100"},
-      {"t0", "7"},         {"check-every", "2"}, {"gamma", "0.5"},
-      {"budget", "10"},    {"planes", "30"},     {"mu", "0.1"}};
+      {"lambda", "0.5"},   {"tolerance", "0.1"}, {"class-weight", "1=2"}, {"time-limit", "5"},
+      {"max-passes", "3"}, {"memory", "2G"},     {"gap", "0.01"},         {"epochs", "3"},
+      {"steps", "100"},    {"t0", "7"},          {"check-every", "2"},    {"gamma", "0.5"},
+      {"budget", "10"},    {"planes", "30"},     {"mu", "0.1"},           {"path", "1e-3:1e3:20"}};
   for (const OptionInfo& info : train_option_table()) {
     const auto sample = samples.find(info.name);
     const std::string_view text = sample != samples.end() ? sample->second : info.fallback;

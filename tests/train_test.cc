@@ -344,6 +344,31 @@ TEST(TrainPegasos, CostsByClassAndByRow) {
             train(data.with_weights(weights).value(), plain).value().model.weights);
 }
 
+TEST(TrainDual, StartsFromTheProofOfAModel) {
+  const Dataset data = testing::random_dataset({.rows = 500, .features = 40, .noise = 0.1});
+  TrainControl control;
+  for (const double cost : {0.01, 1.0, 100.0}) {
+    const TrainReport cold = train(data, {.cost = cost, .gap = 1e-6, .bias = 1}).value();
+    for (const double from : {0.01 * cost, 0.5 * cost, cost, 2 * cost, 100 * cost}) {
+      const Model start = train(data, {.cost = from, .gap = 1e-6, .bias = 1}).value().model;
+      control.start = &start;
+      const TrainReport warm = train(data, {.cost = cost, .gap = 1e-6, .bias = 1}, control).value();
+      EXPECT_EQ(warm.status, StopReason::converged);
+      EXPECT_NEAR(warm.model.certificate().primal, cold.model.certificate().primal,
+                  1e-6 * cold.model.certificate().primal);
+      EXPECT_TRUE(verify(warm.model, data).value().agrees);
+      if (from == cost) EXPECT_EQ(warm.iterations, 0U);
+      // Stopped before the first step there is a bound, and no worse one than that of 0.
+      const TrainReport none =
+          train(data, {.cost = cost, .bias = 1, .time_limit = 0}, control).value();
+      EXPECT_GE(none.model.certificate().dual, 0);
+    }
+  }
+  Model start = train(data, {.bias = 1, .witness = false}).value().model;
+  control.start = &start;
+  EXPECT_EQ(train(data, {.bias = 1}, control).error().id, "model.start");
+}
+
 TEST(TrainPegasos, StartsFromAModel) {
   const Dataset data = testing::random_dataset({.rows = 500, .features = 40, .noise = 0.1});
   const TrainOptions options = {
@@ -387,7 +412,7 @@ TEST(TrainPegasos, RefusesAStartThatDoesNotFit) {
     return report.ok() ? "" : report.error().id;
   };
   EXPECT_EQ(id({.solver = kPegasos, .bias = 1}, data), "");
-  EXPECT_EQ(id({.bias = 1}, data), "usage.value");  // only Pegasos begins at a model
+  EXPECT_EQ(id({.bias = 1}, data), "");
   EXPECT_EQ(id({.solver = kPegasos}, data), "model.start");
   EXPECT_EQ(id({.solver = kPegasos, .bias = 1, .pegasos = {.t0 = 0}}, data), "usage.value");
   EXPECT_EQ(

@@ -139,10 +139,21 @@ Result<void> check_format(const Model& model, ModelFormat format);
 Result<void> save_model(const Model& model, const std::string& path,
                         ModelFormat format = ModelFormat::native);
 
+// Models of one training with several costs (train_path), in one native file: what they have in
+// common is written once. They must be of the same rows and options but for the cost, linear, and
+// ascend by cost; model.format if not. A single model is written as by save_model.
+Result<void> save_models(std::span<const Model> models, const std::string& path);
+
 // Either format, told apart by the first bytes. Reading is strict: any damage the format can show
 // is refused with a model.* id before memory is taken. What LIBLINEAR's text does not say has its
 // default in the model: origin.rows is 0, the bound is "none", and verify() refuses it.
-Result<Model> load_model(const std::string& path);
+//
+// Of a file with several models `cost` says which: the nearest within one part in a million. Fails
+// with model.path where there is none of that cost, or several and no cost is given.
+Result<Model> load_model(const std::string& path, std::optional<double> cost = {});
+
+// All models of a file, by ascending cost: one, unless save_models wrote more.
+Result<std::vector<Model>> load_models(const std::string& path);
 
 // Whether the file at `path` begins like a model of either format rather than like data.
 bool looks_like_model(const std::string& path);

@@ -66,6 +66,9 @@ constexpr double kDefaultGap = 1e-3;
 struct TrainOptions {
   double cost = 1;    // C of 1/2|w|^2 + C sum c_i h_i; finite, > 0
   double lambda = 0;  // > 0: cost = 1/(lambda sum c_i) instead of `cost`
+  // One model for each of these costs, instead of `cost`: ascending, at most 1000. train_path() and
+  // cross_validate_path() only.
+  std::vector<double> path = {};
   // Stop when (primal - bound)/primal <= gap; in (0, 1]. None: kDefaultGap, but Pegasos asks for no
   // gap.
   std::optional<double> gap = {};

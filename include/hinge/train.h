@@ -26,6 +26,7 @@ namespace hinge {
 
 // One record for log, trace, stop rule and result. Values the solver has no notion of are 0.
 struct Progress {
+  double cost = 0;          // C of the model that is trained
   std::size_t problem = 0;  // which binary problem, 0 .. problems - 1
   double seconds = 0;       // since training began
   std::uint64_t iteration = 0;
@@ -51,15 +52,17 @@ struct CheckpointControl {
   const std::atomic<std::uint64_t>* requests = nullptr;
 };
 
+struct TrainReport;
+
 // How the caller follows and steers a run. The observer is called from one thread at a time, not
 // always the same one.
 struct TrainControl {
   std::function<void(const Progress&)> observer = {};
   const std::atomic<bool>* stop = nullptr;  // true: end soon and return the best model so far
-  // Where to begin (Pegasos and cutting planes): a model with the labels and the index base of the
-  // data, and without a bias unless training has one. Features it does not know start at 0; those
-  // that the data does not have are dropped. If it was trained on the same data, its proof counts
-  // too.
+  // Where to begin: a model with the labels and the index base of the data, and without a bias
+  // unless training has one. Features it does not know start at 0; those that the data does not
+  // have are dropped. If it was trained on the same data, its proof counts too; Solver::dual begins
+  // at that alone, and needs it.
   const Model* start = nullptr;
   // A checkpoint that cannot be written is a warning (checkpoint.write). While training runs nobody
   // else may write to the same path (lock.held). None of it changes the model.
@@ -68,6 +71,8 @@ struct TrainControl {
   // not been. Its data, options and start must be given again (checkpoint.mismatch), but for those
   // that do not change the result.
   std::string resume = {};
+  // train_path(): told of every model as it is finished.
+  std::function<void(const TrainReport&)> finished = {};
 };
 
 struct TrainReport {
@@ -93,10 +98,23 @@ struct TrainReport {
 Result<TrainReport> train(const Dataset& data, const TrainOptions& options = {},
                           const TrainControl& control = {});
 
+// One model for each cost of options.path (or of options.cost alone), ascending. Each begins where
+// the last one ended, and what does not depend on the cost is done once; the values are those of
+// models trained one by one, within their gaps. The time limit is one for all, a limit of passes is
+// for each. A run that is stopped returns the models so far, the last with the gap it reached, and
+// at least one. Warnings about the data are in the first report.
+Result<std::vector<TrainReport>> train_path(const Dataset& data, const TrainOptions& options,
+                                            const TrainControl& control = {});
+
 // Trains `folds` times on all parts but one and predicts the part left out; returns how well that
 // went over all rows. Parts have the same share of every class; which row goes where is a function
 // of options.seed. Needs 2 <= folds <= rows of the smallest class (usage.value, data.folds).
 Result<Metrics> cross_validate(const Dataset& data, int folds, const TrainOptions& options = {},
                                const TrainControl& control = {});
+
+// The same for every cost of options.path (or for options.cost alone), one path a fold.
+Result<std::vector<Metrics>> cross_validate_path(const Dataset& data, int folds,
+                                                 const TrainOptions& options,
+                                                 const TrainControl& control = {});
 
 }  // namespace hinge

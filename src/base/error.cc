@@ -202,6 +202,8 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
      "classifiers."},
     {"model.magic", kCorrupt, "The file is not a hinge model.",
      "Check the order of the arguments: predict DATA MODEL, verify MODEL DATA."},
+    {"model.path", kUsage, "The file does not hold one model of the cost asked for.",
+     "It may hold models of several costs: `hinge info` lists them, --cost chooses one."},
     {"model.start", kUsage, "The model to start from does not fit the data.",
      "Give one that was trained on rows of the same classes, or train without --start."},
     {"model.stream", kUsage, "The model was not learned online, so no stream can go on from it.",

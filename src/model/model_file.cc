@@ -1,5 +1,6 @@
 // The native model format. docs/formats.md describes it; this file is the only one that knows it.
-// At the end: the choice between it and LIBLINEAR's.
+#include "model/model_file.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,7 +16,6 @@
 #include "hinge/json.h"
 #include "hinge/model.h"
 #include "hinge/version.h"
-#include "model/liblinear_file.h"
 #include "model/stream_model.h"
 
 namespace hinge {
@@ -24,7 +24,7 @@ namespace {
 constexpr std::string_view kFormat = "hinge.model";
 constexpr int kVersion = 1;
 
-Json options_json(const Model& model) {
+Json options_json(const Model& model, double cost) {
   const Origin& o = model.origin;
   Json weights = Json::list();
   for (const ClassWeight& w : o.class_weights) {
@@ -34,7 +34,7 @@ Json options_json(const Model& model) {
     weights.push_back(std::move(pair));
   }
   Json json = {{"solver", o.solver},
-               {"cost", o.cost},
+               {"cost", cost},
                {"gap", o.gap},
                {"bias_feature", o.bias_feature},
                {"class_weights", weights},
@@ -139,7 +139,7 @@ Metadata common_metadata(const Model& model) {
   metadata["written_by"] = fmt::format("hinge {}", version());
   metadata["status"] = to_string(model.origin.status);
   metadata["labels"] = Json::list_of(model.labels).dump();
-  metadata["options"] = options_json(model).dump();
+  metadata["options"] = options_json(model, model.origin.cost).dump();
   metadata["data"] = data_json(model).dump();
   return metadata;
 }
@@ -172,8 +172,8 @@ std::vector<Tensor> support_tensors(const Model& model) {
   return tensors;
 }
 
-void write_native(const Model& model, const std::string& path) {
-  if (model.stream) return write_stream(model, path);
+// `costs`: of several models that share the file, what each has of its own.
+void write(const Model& model, const std::string& path, const Json* costs) {
   const std::size_t problems = model.problems.size();
   std::vector<double> bias, free_values;
   std::vector<std::uint64_t> free_counts;
@@ -204,6 +204,7 @@ void write_native(const Model& model, const std::string& path) {
   Metadata metadata = common_metadata(model);
   metadata["certificate"] = certificate_json(model).dump();
   if (!model.kernel.linear()) metadata["kernel"] = kernel_json(model.kernel).dump();
+  if (costs != nullptr) metadata["path"] = costs->dump();
   write_tensor_file(path, std::move(tensors), std::move(metadata));
 }
 
@@ -239,8 +240,7 @@ std::span<const Json> list(const TensorFile& file, const Json& value) {
   return value.values();
 }
 
-StopReason read_status(const TensorFile& file) {
-  const std::string& status = file.field("status");
+StopReason read_status(const TensorFile& file, const std::string& status) {
   for (const StopReason reason :
        {StopReason::converged, StopReason::limit, StopReason::interrupted}) {
     if (status == to_string(reason)) return reason;
@@ -294,7 +294,7 @@ void read_metadata(const TensorFile& file, Model& model) {
   }
   const Json options = parse("options");
   Origin& o = model.origin;
-  o.status = read_status(file);
+  o.status = read_status(file, file.field("status"));
   o.solver = options.at("solver").get<std::string>();
   o.cost = real(file, options.at("cost"));
   o.gap = real(file, options.at("gap"));
@@ -335,18 +335,41 @@ void read_metadata(const TensorFile& file, Model& model) {
   }
 }
 
-void check_sense(const TensorFile& file, const Model& model) {
+// The models of a file differ in these, and in their problems.
+struct PathEntry {
+  double cost;
+  StopReason status;
+};
+
+std::vector<PathEntry> read_path(const TensorFile& file, const Origin& first) {
+  if (!file.has_field("path")) return {{first.cost, first.status}};
+  const std::optional<Json> json = Json::parse(file.field("path"));
+  if (!json) file.reject("header", "a metadata field is not JSON");
+  std::vector<PathEntry> path;
+  for (const Json& entry : list(file, *json)) {
+    path.push_back(
+        {real(file, entry.at("cost")), read_status(file, entry.at("status").get<std::string>())});
+  }
+  if (path.size() < 2 || path[0].cost != first.cost || path[0].status != first.status ||
+      std::ranges::adjacent_find(path, std::greater_equal<>(), &PathEntry::cost) != path.end()) {
+    file.reject("content", "the costs of the models make no sense");
+  }
+  return path;
+}
+
+// `models` of them, one after the other.
+void check_sense(const TensorFile& file, const Model& model, std::size_t models) {
   const std::size_t classes = model.labels.size();
   std::vector<std::int64_t> sorted = model.labels;
   std::ranges::sort(sorted);
   const bool distinct = std::ranges::adjacent_find(sorted) == sorted.end();
   const std::size_t problems = classes == 2 ? 1 : classes;
   if (classes < (model.stream ? 1 : 2) || !distinct ||
-      (!model.stream && model.problems.size() != problems)) {
+      (!model.stream && model.problems.size() != problems * models)) {
     file.reject("content", "labels and hyperplanes do not fit together");
   }
   for (std::size_t k = 0; k < model.problems.size(); ++k) {
-    if (model.problems[k].label != model.labels[k]) {
+    if (model.problems[k].label != model.labels[k % problems]) {
       file.reject("content", "hyperplanes are not in the order of the labels");
     }
   }
@@ -512,7 +535,62 @@ void read_witness(const TensorFile& file, Model& model) {
   }
 }
 
-Model read_native(const TensorFile& file) {
+// Takes the models of one file apart.
+std::vector<Model> unstack(Model all, std::span<const PathEntry> path) {
+  std::vector<Model> models(path.size());
+  if (path.size() == 1) {
+    models[0] = std::move(all);
+    return models;
+  }
+  const std::vector<BinaryProblem> problems = std::exchange(all.problems, {});
+  const std::vector<double> weights = std::exchange(all.weights, {});
+  const auto part = [&]<class T>(const std::vector<T>& whole, std::size_t k) {
+    const auto size = static_cast<std::ptrdiff_t>(whole.size() / path.size());
+    const auto from = whole.begin() + static_cast<std::ptrdiff_t>(k) * size;
+    return std::vector<T>(from, from + size);
+  };
+  for (std::size_t k = 0; k < path.size(); ++k) {
+    models[k] = all;
+    models[k].origin.cost = path[k].cost;
+    models[k].origin.status = path[k].status;
+    models[k].problems = part(problems, k);
+    models[k].weights = part(weights, k);
+  }
+  return models;
+}
+
+}  // namespace
+
+void write_native(const Model& model, const std::string& path) {
+  model.stream ? write_stream(model, path) : write(model, path, nullptr);
+}
+
+// Several models are written like one with the hyperplanes of all.
+void write_native(std::span<const Model> models, const std::string& path) {
+  if (models.size() == 1) return write_native(models[0], path);
+  // What they must have in common.
+  const auto common = [&](const Model& model) {
+    return Json::list_of(model.labels).dump() + options_json(model, models[0].origin.cost).dump() +
+           data_json(model).dump();
+  };
+  Model all = models[0];
+  Json costs = Json::list();
+  for (std::size_t k = 0; k < models.size(); ++k) {
+    const Model& model = models[k];
+    costs.push_back({{"cost", model.origin.cost}, {"status", to_string(model.origin.status)}});
+    if (k == 0) continue;
+    if (!model.kernel.linear() || model.stream || common(model) != common(models[0]) ||
+        model.columns != all.columns || model.problems.size() != models[0].problems.size() ||
+        !(model.origin.cost > models[k - 1].origin.cost)) {
+      fail("model.format", "one file holds models that differ in their costs, which ascend, only");
+    }
+    all.problems.insert(all.problems.end(), model.problems.begin(), model.problems.end());
+    all.weights.insert(all.weights.end(), model.weights.begin(), model.weights.end());
+  }
+  write(all, path, &costs);
+}
+
+std::vector<Model> read_native(const TensorFile& file) {
   if (file.field("format") != kFormat) file.reject("magic", "this is not a hinge model");
   if (file.field("version") != std::to_string(kVersion)) {
     file.reject("version", fmt::format("written by {} in format {}; this hinge reads format {}",
@@ -529,56 +607,24 @@ Model read_native(const TensorFile& file) {
         {"bias", "weights", "columns", "witness.states", "witness.free", "witness.free_counts"});
   }
   Model model;
+  std::vector<PathEntry> path;
   try {
     read_metadata(file, model);
+    path = read_path(file, model.origin);
   } catch (const std::out_of_range&) {
     file.reject("header", "a metadata field is not what it should be");
   }
-  check_sense(file, model);
+  if (path.size() > 1 && (model.stream || !model.kernel.linear())) {
+    file.reject("header", "several models of a stream or with a kernel");
+  }
+  check_sense(file, model, path.size());
   if (model.stream) {
     read_stream(file, model);
   } else {
     read_weights(file, model);
     read_witness(file, model);
   }
-  return model;
-}
-
-}  // namespace
-
-Result<void> check_format(const Model& model, ModelFormat format) {
-  return guard([&] {
-    if (format == ModelFormat::liblinear) check_liblinear(model);
-  });
-}
-
-Result<void> save_model(const Model& model, const std::string& path, ModelFormat format) {
-  return guard([&] {
-    if (format == ModelFormat::liblinear) {
-      write_liblinear(model, path);
-    } else {
-      write_native(model, path);
-    }
-  });
-}
-
-Result<Model> load_model(const std::string& path) {
-  return guard([&] {
-    FileBytes bytes = FileBytes::read(path, [&](std::span<const std::byte> head) {
-      if (!begins_like_liblinear(as_text(head))) TensorFile::check_head(head, path, "model");
-    });
-    const std::string_view text = as_text(bytes.span());
-    return begins_like_liblinear(text)
-               ? read_liblinear(text, path)
-               : read_native(TensorFile::parse(std::move(bytes), path, "model"));
-  });
-}
-
-bool looks_like_model(const std::string& path) {
-  char bytes[16];
-  const Result<std::string_view> head = guard([&] { return first_bytes(path, bytes); });
-  return head.ok() && (begins_like_liblinear(*head) ||
-                       (looks_like_tensor_file(*head) && !looks_like_dataset(path)));
+  return unstack(std::move(model), path);
 }
 
 }  // namespace hinge

@@ -81,7 +81,8 @@ class DualDescent {
     archive.sized(alpha_, m_.rows);
     archive.sized(gradient_, m_.rows);
     archive(primal_, dual_, exact_gap_, estimate_, trust_, rest_beyond_, refreshes_, gaps_);
-    archive(best_, centre_, sum_, slope_, search_, solution_.iterations, solution_.rows_touched);
+    archive(at_zero_, best_, centre_, sum_, slope_, search_, solution_.iterations,
+            solution_.rows_touched);
   }
 
  private:
@@ -98,12 +99,37 @@ class DualDescent {
         if (sum == 0 && !problem_.free_bias) alpha_[i] = problem_.upper(i);
       }
     });
-    if (!problem_.free_bias) return;
-    double mean = 0;
-    for (const double square : square_) mean += square;
-    mean /= static_cast<double>(m_.rows);
-    stiffness_ = mean > 0 ? kStiffness * mean : 1.0;
-    for (double& square : square_) square += stiffness_;
+    if (problem_.free_bias) {
+      double mean = 0;
+      for (const double square : square_) mean += square;
+      mean /= static_cast<double>(m_.rows);
+      stiffness_ = mean > 0 ? kStiffness * mean : 1.0;
+      for (double& square : square_) square += stiffness_;
+    }
+    if (!options_.start.empty() && !options_.start[0].alpha.empty()) begin_at(options_.start[0]);
+  }
+
+  // At the best multiple up to 1 of the start's alpha: D is never below that of 0.
+  void begin_at(const Start& start) {
+    double sum = 0, norm = 0;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      if (square_[i] == 0) continue;
+      move(i, start.alpha[i]);
+      sum += alpha_[i];
+    }
+    for (const double x : std::span(w_).first(problem_.regularised())) norm += x * x;
+    const double factor = norm > sum ? sum / norm : 1;
+    for (double& x : w_) x *= factor;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      if (square_[i] > 0) alpha_[i] *= factor;
+    }
+    if (problem_.free_bias) {
+      sum_ *= factor;
+      best_ = start.w.back();
+      centre_ = best_ - stiffness_ * sum_;
+    }
+    at_zero_ = false;
+    solution_.rows_touched += m_.rows;
   }
 
   double score(std::uint64_t i) const {
@@ -171,12 +197,11 @@ class DualDescent {
     settle_sum();
     for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
-        gradient_[i] =
-            refreshes_ == 0 ? 0.0 : problem_.y[i] * kernels_.dot(row_of(m_, i), w_.data());
+        gradient_[i] = at_zero_ ? 0.0 : problem_.y[i] * kernels_.dot(row_of(m_, i), w_.data());
       }
     });
     best_ = best_bias();
-    centre_ = refreshes_ == 0 ? best_ : centre;
+    centre_ = at_zero_ ? best_ : centre;
   }
 
   // Exact P, D and gradients at w from all rows; remembers the best w.
@@ -190,7 +215,7 @@ class DualDescent {
       Part part;
       for (std::uint64_t i = begin; i < end; ++i) {
         const double g = problem_.free_bias ? gradient_[i] + problem_.y[i] * best_ - 1
-                         : refreshes_ == 0  ? -1  // w = 0 at first
+                         : at_zero_         ? -1
                                             : problem_.y[i] * score(i) - 1;
         const double upper = problem_.upper(i);
         gradient_[i] = g;
@@ -224,7 +249,9 @@ class DualDescent {
     exact_gap_ = primal - (sum.alpha - norm / 2);
     if (estimate_ > 0) trust_ = std::clamp(exact_gap_ / estimate_, 0.3, 1.5);
     rest_beyond_ = kRestFactor * std::sqrt(sum.squares / static_cast<double>(m_.rows));
-    if (refreshes_++ > 0) solution_.rows_touched += m_.rows;
+    if (!at_zero_) solution_.rows_touched += m_.rows;
+    at_zero_ = false;
+    ++refreshes_;
   }
 
   bool report() {
@@ -361,6 +388,7 @@ class DualDescent {
   double estimate_ = 0;  // of P - D, from the rows visited in the last epoch
   double trust_ = 1;     // exact gap / estimate, as seen at the last refresh
   double rest_beyond_ = 0;
+  bool at_zero_ = true;  // w = 0: no exact pass was needed yet
   std::uint64_t refreshes_ = 0;
   std::deque<double> gaps_;                      // of the last exact passes
   double best_ = 0;                              // free bias at w

@@ -57,7 +57,8 @@ struct SolverOptions {
 //   a_i <- clip(a_i - (y_i <w,x_i> - 1)/|x_i|^2, 0, U_i),  w = sum_i a_i y_i x_i kept up to date.
 // Rows are visited in shuffled runs of neighbours (memory streams, epochs needed stay the same).
 // Rows at a bound whose gradient points well outwards rest until the next exact pass, which
-// computes P and D from all rows and chooses the rows to work on anew.
+// computes P and D from all rows and chooses the rows to work on anew. Of a start only alpha
+// counts.
 Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                     Pool& pool);
 

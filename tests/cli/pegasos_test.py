@@ -150,7 +150,10 @@ class PegasosTest(CommandCase):
             self.assertIn("no model written", run.err)
         self.hinge("train", "d.svm", "m", "-s", "pegasos", "--start", "nowhere", code=66)
         self.train(model="plain")
-        self.hinge("train", "d.svm", "m", "--start", "plain", code=64)
+        self.train("--no-witness", model="bare")
+        run = self.hinge("train", "d.svm", "m", "--start", "bare", code=64)
+        self.assertIn("[model.start]", run.err)
+        self.train("--start", "plain")
         self.hinge("train", "d.svm", "m", "-s", "pegasos", "--start", "plain", "--t0", "0", code=64)
         self.hinge("train", "d.svm", "-s", "pegasos", "--start", "plain", "-v", "3", code=64)
 

@@ -1,0 +1,19 @@
+// The native model format (docs/formats.md): what model_io.cc needs of it. Throw Failure.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/tensor_file.h"
+#include "hinge/model.h"
+
+namespace hinge {
+
+void write_native(const Model& model, const std::string& path);
+void write_native(std::span<const Model> models, const std::string& path);  // as save_models()
+
+// All models of the file, at least one.
+std::vector<Model> read_native(const TensorFile& file);
+
+}  // namespace hinge
