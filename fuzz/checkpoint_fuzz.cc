@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "checkpoint.h"
 #include "container_input.h"
 #include "fuzz.h"
 #include "hinge/train.h"
+#include "train_checkpoint.h"
 
 namespace hinge::fuzz {
 namespace {

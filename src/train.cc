@@ -17,13 +17,13 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/stopwatch.h"
-#include "checkpoint.h"
 #include "data/columns.h"
 #include "data/problem.h"
 #include "proof/certificate.h"
 #include "proof/witness.h"
 #include "risk/free_bias.h"
 #include "solve/solver.h"
+#include "train_checkpoint.h"
 #include "train_checks.h"
 
 namespace hinge {

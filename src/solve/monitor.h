@@ -21,7 +21,7 @@ struct Limits {
   const std::atomic<bool>* stop = nullptr;  // set by a signal
 };
 
-// Where the states of a solver go from which a later run can go on (checkpoint.h).
+// Where the states of a solver go from which a later run can go on (train_checkpoint.h).
 class StateKeeper {
  public:
   virtual ~StateKeeper() = default;

@@ -1,5 +1,5 @@
 // Map: terms -> writer -> reader -> results -> the book.
-#include "checkpoint.h"
+#include "train_checkpoint.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
