@@ -121,10 +121,11 @@ Result<Dataset> load_for(const Model& model, DataArguments& data, bool labels, i
                          const Reporter& reporter);
 
 // SIGINT, SIGTERM, SIGXCPU and SIGHUP (unless it is ignored) set a flag once; the second one ends
-// the program at once.
+// the program at once. SIGUSR1 is counted.
 void install_signal_handlers();
 const std::atomic<bool>& stop_flag();
 int signal_exit_code();  // 128 + the signal that was caught; 0 if none
+const std::atomic<std::uint64_t>& checkpoint_requests();  // how often SIGUSR1 came
 
 // One record of `train --trace` and of the traces of `compare --json`.
 Json trace_json(const Progress& progress);

@@ -16,9 +16,13 @@ struct Info {
   DataArguments data;
   bool json = false;
 
-  int run() { return looks_like_model(data.source) ? model() : dataset(); }
+  int run() {
+    if (looks_like_checkpoint(data.source)) return checkpoint();
+    return looks_like_model(data.source) ? model() : dataset();
+  }
 
  private:
+  int checkpoint();
   int model();
   int dataset();
   int show(const Json& object) const;
@@ -44,6 +48,38 @@ std::string as_text(const Json& object, const std::string& indent = "") {
 int Info::show(const Json& object) const {
   const Result<void> printed = print(json ? object.dump() + "\n" : as_text(object));
   return printed.ok() ? 0 : reporter.fail(printed.error());
+}
+
+int Info::checkpoint() {
+  std::vector<Error> warnings;
+  const Result<CheckpointInfo> info = read_checkpoint(data.source, warnings);
+  if (!info.ok()) return reporter.fail(info.error());
+  reporter.warn(warnings);
+  Json options = Json::object();
+  for (std::size_t k = 0; k < info->options.size(); ++k) {
+    auto [name, text] = info->options[k];
+    for (; k + 1 < info->options.size() && info->options[k + 1].first == name; ++k) {
+      text += " " + info->options[k + 1].second;
+    }
+    options.add(name, text);
+  }
+  return show({{"kind", "checkpoint"},
+               {"written_by", info->written_by},
+               {"solver", info->solver},
+               {"problems", info->problems},
+               {"done", info->done},
+               {"begun", info->begun},
+               {"data_passes", info->passes},
+               {"relative_gap", info->relative_gap},
+               {"options", options},
+               {"trained_on",
+                {{"rows", info->rows},
+                 {"features", info->features},
+                 {"nonzeros", info->nonzeros},
+                 {"precision", info->precision == Precision::f32 ? "f32" : "f64"},
+                 {"index_base", info->index_base},
+                 {"weights", info->row_weights},
+                 {"fingerprint", info->fingerprint}}}});
 }
 
 // The models of a file with several: a table below what they have in common.

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -20,6 +21,9 @@ struct Train {
   std::string model_path;
   std::string trace_path;
   std::string start_path;
+  CheckpointControl checkpoint;
+  std::string resume_path;
+  CLI::App* command = nullptr;
   std::string format;  // of the model; empty: by its name
   bool json = false;
   bool require_converged = false;
@@ -27,6 +31,8 @@ struct Train {
 
   int run();
   int run_folds();
+  bool given(const std::string& option) const { return command->count("--" + option) > 0; }
+  Result<void> take_from_checkpoint();
   Result<void> check_format(const Dataset& rows) const;
   Result<void> save_trace() const;
   Result<Model> load_start() const;
@@ -169,6 +175,7 @@ Result<void> Train::save_trace() const {
 
 // As LIBLINEAR's -v: estimates how well a model would predict, and writes none.
 int Train::run_folds() {
+  if (!checkpoint.path.empty()) usage("--folds trains several times: it writes no checkpoints");
   if (!start_path.empty()) usage("--folds trains on parts of the rows: --start may have seen all");
   data.read.threads = options.threads;
   data.read.memory = options.memory;
@@ -188,6 +195,29 @@ int Train::run_folds() {
   }
   const Result<void> printed = print(text);
   return printed.ok() ? 0 : reporter.fail(printed.error());
+}
+
+// Options that are not given again are those of the run that is to go on; train() compares the
+// others.
+Result<void> Train::take_from_checkpoint() {
+  std::vector<Error> warnings;  // train() will say them too
+  const Result<CheckpointInfo> info = read_checkpoint(resume_path, warnings);
+  if (!info.ok()) return info.error();
+  for (const auto& [name, text] : info->options) {
+    const bool meant = given(name) || (name == "gap" && given("tolerance")) ||
+                       (name == "bias" && given("free-bias")) || (name == "cost" && given("path"));
+    if (meant) continue;
+    if (Result<void> r = set_option(options, name, text); !r.ok()) {
+      Error error = make_error("checkpoint.content", r.error().message);
+      error.file = resume_path;
+      return error;
+    }
+  }
+  if (!data.precision_given) data.read.precision = info->precision;
+  if (data.read.index_base == IndexBase::automatic) {
+    data.read.index_base = info->index_base == 0 ? IndexBase::zero : IndexBase::one;
+  }
+  return {};
 }
 
 // Of a file with several models the one whose cost is nearest, as a ratio, to the first here.
@@ -236,6 +266,14 @@ Result<std::vector<TrainReport>> Train::learn(const Dataset& rows, TrainControl 
 }
 
 int Train::run() {
+  checkpoint.requests = &checkpoint_requests();
+  if (checkpoint.path.empty()) checkpoint.path = resume_path;
+  if (checkpoint.path.empty() && given("every")) usage("--every needs --checkpoint or --resume");
+  if (!resume_path.empty()) {
+    if (Result<void> r = take_from_checkpoint(); !r.ok()) {
+      return reporter.fail(r.error(), "no model written");
+    }
+  }
   if (Result<void> r = validate(options); !r.ok()) throw UsageError{r.error()};
   if (folds != 0) return run_folds();
   const auto start = std::chrono::steady_clock::now();
@@ -254,7 +292,8 @@ int Train::run() {
       usage_value("--start: training with a kernel begins at 0");
     }
     // Who wants a trace wants values in it.
-    if (!trace_path.empty() && !options.gap && options.pegasos.check_every == 0) {
+    const bool sparse = !options.gap && options.pegasos.check_every == 0 && resume_path.empty();
+    if (!trace_path.empty() && sparse) {
       options.pegasos.check_every = 1;
     }
   }
@@ -264,14 +303,23 @@ int Train::run() {
   if (json && (model_path == "-" || trace_path == "-")) {
     usage("--json needs standard output for itself: give MODEL and --trace other names");
   }
-  const Result<void> checked = check_outputs({model_path, trace_path}, data.inputs());
-  if (!checked.ok()) return reporter.fail(checked.error(), outcome);
+  const std::string previous = checkpoint.path.empty() ? "" : checkpoint.path + ".previous";
+  // After a kill at a bad moment the two may be names of one file.
+  for (const std::string& name : {checkpoint.path, previous}) {
+    const Result<void> checked = check_outputs({model_path, trace_path, name}, data.inputs());
+    if (!checked.ok()) return reporter.fail(checked.error(), outcome);
+  }
+  if (resume_path.empty() && looks_like_checkpoint(checkpoint.path)) {
+    reporter.warn({make_warning(
+        "checkpoint.exists", fmt::format("{0} will be replaced; --resume {0} would go on from it",
+                                         escape(checkpoint.path)))});
+  }
   std::optional<Result<Model>> from;
   if (!start_path.empty()) {
     from = load_start();
     if (!from->ok()) return reporter.fail(from->error(), outcome);
     // The model may be written in its place, a trace may not.
-    if (Result<void> r = check_outputs({trace_path}, {start_path}); !r.ok()) {
+    if (Result<void> r = check_outputs({trace_path, checkpoint.path}, {start_path}); !r.ok()) {
       return reporter.fail(r.error(), outcome);
     }
     if (data.read.index_base == IndexBase::automatic) {
@@ -288,6 +336,8 @@ int Train::run() {
   TrainControl control;
   control.stop = &stop_flag();
   if (from) control.start = &**from;
+  control.checkpoint = checkpoint;
+  control.resume = resume_path;
   Result<std::vector<TrainReport>> reports = learn(*rows, control);
   if (!reports.ok()) return reporter.fail(reports.error(), outcome);
   for (const TrainReport& report : *reports) reporter.warn(report.warnings);
@@ -357,6 +407,7 @@ void add_train(CLI::App& app, Action& action) {
   command->get_option("--cost")->excludes("--lambda")->excludes("--path");
   command->get_option("--path")->excludes("--lambda");
   command->get_option("--gap")->excludes("--tolerance");
+  train->command = command;
   train->data.add_to(*command, true);
   command
       ->add_option("--weights", train->data.read.weights_file, "one cost factor a row, a line each")
@@ -366,6 +417,30 @@ void add_train(CLI::App& app, Action& action) {
                    "begin at this model, of the same classes: pegasos, with the step sizes that "
                    "--t0 says, and cutting planes; dual, at its proof, if it has one of these rows")
       ->type_name("MODEL");
+  command
+      ->add_option("--checkpoint", train->checkpoint.path,
+                   "keep the state of training in this file, so that a run that is killed can go "
+                   "on; kill -USR1 asks for one at once")
+      ->type_name("FILE");
+  command
+      ->add_option_function<std::string>(
+          "--every",
+          [train](const std::string& text) {
+            double& seconds = train->checkpoint.seconds;
+            const char* const end = text.data() + text.size();
+            const auto result = std::from_chars(text.data(), end, seconds);
+            if (result.ec == std::errc() && result.ptr == end && seconds > 0) return;
+            usage_value(
+                fmt::format("--every: expected a number of seconds > 0, got \"{}\"", escape(text)));
+          },
+          "seconds between two checkpoints, at least (default 60)")
+      ->type_name("S");
+  command
+      ->add_option("--resume", train->resume_path,
+                   "go on from this checkpoint, to the model of a run that was not cut short; "
+                   "options that are not given again are those of that run, and further "
+                   "checkpoints go to the same file unless --checkpoint names another")
+      ->type_name("FILE");
   command->add_option("--trace", train->trace_path, "write one JSON line per progress record")
       ->type_name("FILE");
   command

@@ -16,6 +16,7 @@ namespace hinge::cli {
 namespace {
 
 std::atomic<bool> g_stop{false};
+std::atomic<std::uint64_t> g_requests{0};
 volatile sig_atomic_t g_signal = 0;
 timespec g_signalled = {};  // when
 
@@ -33,6 +34,10 @@ void on_signal(int number) {
   const auto nanoseconds =
       (now.tv_sec - g_signalled.tv_sec) * 1'000'000'000LL + (now.tv_nsec - g_signalled.tv_nsec);
   if (number != g_signal || nanoseconds > 100'000'000) _exit(128 + number);
+}
+
+void on_request(int) {
+  g_requests.fetch_add(1, std::memory_order_relaxed);
 }
 
 // Another process cut a mapped file short. Nothing can be unwound from here; a temporary file that
@@ -66,6 +71,10 @@ void install_signal_handlers() {
   if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) {
     sigaction(SIGHUP, &action, nullptr);
   }
+  action.sa_handler = on_request;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGUSR1, &action, nullptr);
+  action.sa_flags = 0;
   action.sa_handler = on_bus_error;
   sigaction(SIGBUS, &action, nullptr);
   // A file that grows too large shall be an error of write(), not the end of the program.
@@ -74,6 +83,9 @@ void install_signal_handlers() {
 
 const std::atomic<bool>& stop_flag() {
   return g_stop;
+}
+const std::atomic<std::uint64_t>& checkpoint_requests() {
+  return g_requests;
 }
 int signal_exit_code() {
   return g_signal == 0 ? 0 : 128 + static_cast<int>(g_signal);

@@ -102,6 +102,26 @@ def weight_seeds():
 # ---- Models and containers.
 
 
+def checkpoint_seeds():
+    """States of every solver on the rows of checkpoint_fuzz.cc, after the byte that chooses it there."""
+    lines = ["1 1:1 2:-2", "2 2:0.5 3:1", "1 1:-1", "2 1:2 3:1", "1 2:1", "3 1:-0.5 2:1", "3 2:1 3:-1"]
+    planes = "--planes 4"
+    choices = ["-s dual", "-s pegasos --epochs 3", *(f"-s {s} {planes}" for s in "cpa ocas ocas3 active focus".split()),
+               "-s pegasos --epochs 3 --kernel rbf --gamma 0.5 --budget 3"]
+    with tempfile.TemporaryDirectory() as folder:
+        data, model, state = (Path(folder, name) for name in ("d", "m", "c"))
+        for many in (0, 8):
+            data.write_text("\n".join(lines[: 7 if many else 5]) + "\n")
+            for number, choice in enumerate(choices):
+                for path in (state, Path(f"{state}.previous")):
+                    path.unlink(missing_ok=True)
+                subprocess.run([os.environ["HINGE"], "train", data, model, "-q", "-n", "1", "--precision", "f64",
+                                *choice.split(), "--checkpoint", state, "--every", "1e-9"], check=True)
+                for path in (state, Path(f"{state}.previous")):
+                    if path.exists():
+                        add("checkpoint", bytes([many + number]) + path.read_bytes())
+
+
 def model_seeds():
     two = "1 1:1 2:0.5\n-1 1:-1 2:2\n1 1:0.25 3:1\n-1 2:1 3:-1\n1 1:0.1\n"
     three = "0 1:1\n1 2:1\n2 3:1\n0 1:2 3:0.1\n1 2:2 1:0.1\n2 3:3\n"
@@ -208,6 +228,7 @@ def main():
     compressed_seeds()
     weight_seeds()
     model_seeds()
+    checkpoint_seeds()
     stream_seeds()
     dataset_seeds()
     option_seeds()

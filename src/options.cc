@@ -464,6 +464,52 @@ Result<void> set_option(TrainOptions& options, std::string_view name, std::strin
   });
 }
 
+std::vector<std::pair<std::string, std::string>> describe(const TrainOptions& o) {
+  std::vector<std::pair<std::string, std::string>> all;
+  const auto add = [&](bool there, std::string_view name, const auto& value) {
+    if (there) all.emplace_back(name, fmt::format("{}", value));
+  };
+  std::string costs;
+  for (const double cost : o.path) costs += fmt::format("{}{}", costs.empty() ? "" : ",", cost);
+  add(true, "cost", o.path.empty() ? fmt::format("{}", o.cost) : costs);
+  add(o.lambda > 0, "lambda", o.lambda);
+  add(o.gap.has_value(), "gap", o.gap.value_or(0));
+  add(true, "solver", to_string(o.solver));
+  add(o.bias > 0 && !o.free_bias, "bias", o.bias);
+  add(o.free_bias, "bias", "free");
+  add(o.balanced, "class-weight", "balanced");
+  for (const ClassWeight& w : o.class_weights) {
+    add(true, "class-weight", fmt::format("{}={}", w.label, w.factor));
+  }
+  add(o.reject, "reject", "");
+  add(!o.witness, "no-witness", "");
+  add(true, "seed", o.seed);
+  const PegasosOptions &p = o.pegasos, defaults = {};
+  add(p.epochs > 0, "epochs", p.epochs);
+  add(p.steps > 0, "steps", p.steps);
+  add(p.batch == 0, "batch", "all");
+  add(p.batch > 1, "batch", p.batch);
+  add(p.sampling != defaults.sampling, "sampling",
+      kSamplings[static_cast<std::size_t>(p.sampling)]);
+  if (p.iterate == Iterate::best_of) {
+    add(true, "iterate", fmt::format("{}{}", kBestOf, p.runs));
+  } else {
+    add(p.iterate != defaults.iterate, "iterate", kIterates[static_cast<std::size_t>(p.iterate)]);
+  }
+  add(p.projection, "projection", "on");
+  add(!p.rescale, "rescale", "off");
+  add(p.t0.has_value(), "t0", p.t0.value_or(0));
+  add(p.check_every > 0, "check-every", p.check_every);
+  add(!p.kernel.linear(), "kernel", to_string(p.kernel.kind));
+  add(p.kernel.gamma > 0, "gamma", p.kernel.gamma);
+  add(p.kernel.coef0 != 0, "coef0", p.kernel.coef0);
+  add(p.kernel.degree != defaults.kernel.degree, "degree", p.kernel.degree);
+  add(p.budget > 0, "budget", p.budget);
+  add(o.planes.planes > 0, "planes", o.planes.planes);
+  add(o.planes.mu > 0, "mu", o.planes.mu);
+  return all;
+}
+
 std::string_view to_string(Solver solver) {
   const auto place = static_cast<std::size_t>(solver);
   return place < std::size(kSolvers) ? kSolvers[place] : "unknown";

@@ -9,6 +9,7 @@
 #include <limits>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -22,6 +23,7 @@
 #include "proof/witness.h"
 #include "risk/free_bias.h"
 #include "solve/solver.h"
+#include "train_checkpoint.h"
 #include "train_checks.h"
 
 namespace hinge {
@@ -65,6 +67,11 @@ class Trainer {
 
   // One report a cost; fewer where the run was stopped.
   std::vector<TrainReport> run(std::span<const double> costs) {
+    const bool checkpoints = !control_.checkpoint.path.empty() || !control_.resume.empty();
+    if (checkpoints && costs.size() > 1) {
+      fail("usage.value", "--checkpoint: takes one cost, not several");
+    }
+    if (!control_.checkpoint.path.empty()) book_.emplace(control_.checkpoint, report_.warnings);
     warm_starts_ = costs.size() > 1;
     {
       const Pool::Grace grace(pool_, kPrepareGrace);
@@ -82,7 +89,13 @@ class Trainer {
       if (!reports.empty() && (stopped() || clock_.seconds() >= options_.time_limit)) break;
       if (!reports.empty()) report_ = shape;
       begin(cost);
-      solve_all();
+      cut_into_groups();
+      try {
+        solve_all();
+      } catch (Failure& failure) {
+        if (failure.error.id == "checkpoint.content") failure.error.file = control_.resume;
+        throw;
+      }
       finish();
       warm_cost_ = report_.model.origin.cost;
       reports.push_back(std::move(report_));
@@ -104,28 +117,6 @@ class Trainer {
   }
 
  private:
-  void solve_all() {
-    const std::size_t problems = report_.model.problems.size();
-    report_.problem_seconds.resize(problems);
-    if (!report_.model.kernel.linear()) {
-      solve_with_kernel();
-    } else if (problems == 1) {
-      solve(0, 1, pool_);
-    } else {
-      // Whole problems side by side; inside each, one thread.
-      const std::size_t groups = solver_ == Solver::pegasos ? sweeps(problems) : problems;
-      if (groups == 1) {
-        solve(0, problems, pool_);
-      } else {
-        const Pool::Grace whole(pool_, Pool::Grace::kForever);  // each is asked to end by itself
-        pool_.run(groups, [&](std::size_t group) {
-          Pool alone(1, &stop_);
-          solve(problems * group / groups, problems * (group + 1) / groups, alone);
-        });
-      }
-    }
-  }
-
   // Into how many sweeps Pegasos' classes are cut: one a thread, none of a single class (the bits
   // of a class are the same among any others, not alone), none so large that its counters outgrow
   // the rows.
@@ -133,6 +124,56 @@ class Trainer {
     const std::size_t wanted = std::max(static_cast<std::size_t>(pool_.threads()),
                                         (problems + kSweepClasses - 1) / kSweepClasses);
     return std::min(wanted, problems / 2);
+  }
+
+  // Which problems are solved together. A checkpoint says how they were: with Pegasos that depends
+  // on the number of threads.
+  void cut_into_groups() {
+    const std::size_t problems = report_.model.problems.size();
+    groups_.clear();
+    report_.problem_seconds.resize(problems);
+    Terms terms = terms_of(options_, report_.model, control_.start);
+    if (!control_.resume.empty()) {
+      Checkpoint found = load_checkpoint(control_.resume, report_.warnings);
+      check_terms(found, terms, control_.resume);
+      groups_ = std::move(found.groups);
+      const bool alone = std::ranges::all_of(
+          groups_, [](const CheckpointGroup& g) { return g.last - g.first == 1; });
+      if (groups_.back().last != problems || (solver_ != Solver::pegasos && !alone)) {
+        fail_file("checkpoint.content", control_.resume, "it is about other classes");
+      }
+    } else if (!report_.model.kernel.linear()) {
+      // A budget is one for all classes.
+      const std::size_t together = options_.pegasos.budget > 0 ? problems : kSweepClasses;
+      for (std::size_t first = 0; first < problems; first += together) {
+        groups_.push_back({.first = first, .last = std::min(problems, first + together)});
+      }
+    } else {
+      const bool swept = solver_ == Solver::pegasos && problems > 1;
+      const std::size_t groups = swept ? sweeps(problems) : problems;
+      for (std::size_t g = 0; g < groups; ++g) {
+        groups_.push_back({.first = problems * g / groups, .last = problems * (g + 1) / groups});
+      }
+    }
+    if (book_) book_->begin(std::move(terms), groups_);
+  }
+
+  void solve_all() {
+    if (!report_.model.kernel.linear()) {
+      // One after the other, each with all threads: they share out kernel values.
+      in_kernel_.resize(report_.model.problems.size());
+      for (std::size_t g = 0; g < groups_.size(); ++g) solve(g, pool_);
+      keep_in_kernel();
+    } else if (groups_.size() == 1) {
+      solve(0, pool_);
+    } else {
+      // Side by side; inside each, one thread.
+      const Pool::Grace whole(pool_, Pool::Grace::kForever);  // each is asked to end by itself
+      pool_.run(groups_.size(), [&](std::size_t g) {
+        Pool alone(1, &stop_);
+        solve(g, alone);
+      });
+    }
   }
 
   void prepare() {
@@ -265,22 +306,14 @@ class Trainer {
     return true;
   }
 
-  // Sweeps one after the other, each with all threads: they share out kernel values.
-  void solve_with_kernel() {
-    const std::size_t problems = report_.model.problems.size();
-    in_kernel_.resize(problems);
-    // A budget is one for all classes.
-    const std::size_t together = options_.pegasos.budget > 0 ? problems : kSweepClasses;
-    for (std::size_t first = 0; first < problems; first += together) {
-      solve(first, std::min(problems, first + together), pool_);
-    }
-    keep_in_kernel();
-  }
-
-  // Solves the problems first .. last - 1: one, or with Pegasos several in one sweep.
-  void solve(std::size_t first, std::size_t last, Pool& pool) {
+  // Solves the problems of a group: one, or with Pegasos several in one sweep.
+  void solve(std::size_t number, Pool& pool) {
     Model& model = report_.model;
-    if (skip(first, last)) return;
+    CheckpointGroup& group = groups_[number];
+    const std::size_t first = group.first, last = group.last;
+    if (!group.state && skip(first, last)) return;
+    std::optional<CheckpointBook::Keeper> keeper;
+    if (book_ && !group.done) keeper.emplace(*book_, number);
     std::vector<std::vector<std::int8_t>> y;
     std::vector<Problem> problems;
     std::vector<Monitor> monitors;
@@ -297,7 +330,8 @@ class Trainer {
                           .cost = model.origin.cost,
                           .bias = model.origin.bias_feature,
                           .free_bias = model.origin.free_bias});
-      monitors.emplace_back(limits, clock_, k, observer_);
+      monitors.emplace_back(limits, clock_, k, observer_,
+                            k == first && keeper ? &*keeper : nullptr);
       if (has_start(k)) starts.push_back(start(k, problems.back()));
     }
     SolverOptions options = {.seed = options_.seed,
@@ -307,9 +341,13 @@ class Trainer {
                              .start = starts,
                              .kernel_memory = kernel_memory_};
     options.pegasos.kernel = model.kernel;
+    if (group.state) options.resume = *group.state;
     const Stopwatch solve_clock;
     std::vector<Solution> solutions;
-    if (solver_ == Solver::pegasos) {
+    std::vector<bool> reached;  // the gap, as the solver sees it
+    if (group.done) {
+      unpack_result(*group.state, problems, solutions, reached);
+    } else if (solver_ == Solver::pegasos) {
       solutions = solve_pegasos(problems, options, monitors, pool);
     } else if (cutting_planes(solver_)) {
       solutions.push_back(solve_planes(problems[0], solver_, options, monitors[0], pool));
@@ -317,8 +355,21 @@ class Trainer {
       solutions.push_back(solve_dual(problems[0], options, monitors[0], pool));
     }
     const double share = solve_clock.seconds() / static_cast<double>(last - first);
+    for (std::size_t k = first; !group.done && k < last; ++k) {
+      reached.push_back(monitors[k - first].reason() == StopReason::converged);
+    }
+    // What a limit or a signal ended is not done.
+    if (keeper && std::ranges::none_of(monitors, &Monitor::stopped)) {
+      try {
+        keeper->done(pack_result(problems, solutions, reached));
+      } catch (const std::bad_alloc&) {
+        keeper->lost();
+      }
+    }
+    group.state = nullptr;
     for (std::size_t k = first; k < last; ++k) {
       Solution& solution = solutions[k - first];
+      check_size(problems[k - first], solution);
       count(k, solution, monitors[k - first], share);
       const bool interrupted = monitors[k - first].reason() == StopReason::interrupted;
       if (!model.kernel.linear()) {  // judged when all classes are there
@@ -328,12 +379,20 @@ class Trainer {
       keep(k, problems[k - first], solution, pool);
       note_end(k, interrupted);
       // The solver saw its gap reached, the certificate does not.
-      const bool reached = monitors[k - first].reason() == StopReason::converged;
-      if (reached && !converged(model.problems[k])) {
+      if (reached[k - first] && !converged(model.problems[k])) {
         const std::lock_guard lock(mutex_);
         stalled_ = true;
       }
     }
+  }
+
+  // No checkpoint whatever may make us read what is not there.
+  void check_size(const Problem& problem, const Solution& solution) const {
+    const bool linear = report_.model.kernel.linear();
+    const std::size_t size = linear ? problem.dimension() : data_.rows();
+    const bool good = solution.w.size() == size || (!linear && solution.w.empty());
+    if (good && (solution.alpha.empty() || solution.alpha.size() == data_.rows())) return;
+    fail("checkpoint.content", "a result in the checkpoint is about other data");
   }
 
   void note_end(std::size_t k, bool interrupted) {
@@ -543,6 +602,7 @@ class Trainer {
                        "interrupted; there was no time to compute how good the model is: `hinge "
                        "verify MODEL DATA` does"));
     }
+    if (book_) book_->end(report_.warnings);
     report_.data_passes =
         static_cast<double>(report_.rows_touched) / static_cast<double>(data_.rows());
     report_.threads = pool_.threads() - pool_.missing();
@@ -573,6 +633,7 @@ class Trainer {
   const StopToken stop_;
   Pool pool_;
   Stopwatch clock_;
+  CheckpointGroups groups_;  // and the states to go on from
   std::vector<double> costs_;
   std::function<void(const Progress&)> observer_;
   std::mutex mutex_;  // guards what follows while problems run side by side
@@ -594,6 +655,7 @@ class Trainer {
   bool interrupted_ = false;
   bool stalled_ = false;
   bool cut_short_ = false;
+  std::optional<CheckpointBook> book_;
 };
 
 std::vector<TrainReport> run(const Dataset& data, const TrainOptions& options,

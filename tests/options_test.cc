@@ -45,6 +45,54 @@ const std::vector<std::string> kNoNumbers = {"",    "abc", "1x",  "x1",   "nan",
                                              "inf", "1,5", "1 ",  " 1",   "--1", "1e",
                                              "0x1", ".",   "1\n", "1e999"};
 
+// A checkpoint says with it which options it belongs to.
+TEST(Options, DescribedOptionsComeBack) {
+  const std::map<std::string_view, std::vector<std::string_view>> examples = {
+      {"cost", {"0.1", "1e-300", "2,0.3,7"}},
+      {"path", {"0.01:100:5"}},
+      {"lambda", {"3e-5"}},
+      {"gap", {"0.25"}},
+      {"tolerance", {"0.1"}},
+      {"solver", {"dual", "focus"}},
+      {"bias", {"2.5", "free"}},
+      {"free-bias", {""}},
+      {"class-weight", {"balanced", "-3=0.7"}},
+      {"reject", {""}},
+      {"no-witness", {""}},
+      {"seed", {"18446744073709551615"}},
+      {"epochs", {"7"}},
+      {"steps", {"9"}},
+      {"batch", {"4", "all"}},
+      {"sampling", {"replace", "order"}},
+      {"iterate", {"last", "best-of:5"}},
+      {"projection", {"on"}},
+      {"rescale", {"off"}},
+      {"t0", {"0", "12"}},
+      {"check-every", {"2"}},
+      {"kernel", {"rbf", "poly"}},
+      {"gamma", {"0.3"}},
+      {"coef0", {"-1.5"}},
+      {"degree", {"5"}},
+      {"budget", {"11"}},
+      {"planes", {"12"}},
+      {"mu", {"0.3"}}};
+  const std::set<std::string_view> without_effect = {"threads",     "time-limit", "max-passes",
+                                                     "max-classes", "memory",     "cpu"};
+  for (const OptionInfo& info : train_option_table()) {
+    if (without_effect.contains(info.name)) continue;
+    ASSERT_TRUE(examples.contains(info.name)) << info.name << ": does it change the result?";
+    for (const std::string_view text : examples.at(info.name)) {
+      TrainOptions options, back;
+      ASSERT_TRUE(set_option(options, info.name, text).ok()) << info.name;
+      EXPECT_NE(describe(options), describe({})) << info.name << " " << text;
+      for (const auto& [name, value] : describe(options)) {
+        EXPECT_TRUE(set_option(back, name, value).ok()) << name << " " << value;
+      }
+      EXPECT_EQ(describe(back), describe(options)) << info.name << " " << text;
+    }
+  }
+}
+
 TEST(Options, TableIsComplete) {
   std::set<std::string_view> names, letters;
   ASSERT_FALSE(train_option_table().empty());

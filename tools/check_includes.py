@@ -28,7 +28,8 @@ LAYERS = {
     "cuda": {"base", "data", "kernels", "risk"},
 }
 SEES_ALL = {"src/compare.cc", "src/cross_validate.cc", "src/options.cc", "src/stream.cc", "src/train.cc",
-            "src/train_checks.cc", "src/train_checks.h", "src/verify.cc"}
+            "src/train_checkpoint.cc", "src/train_checkpoint.h", "src/train_checks.cc", "src/train_checks.h",
+            "src/verify.cc"}
 PUBLIC_FOR_KERNELS = {"hinge/dataset.h", "hinge/kernel.h"}
 
 # Headers with one home.

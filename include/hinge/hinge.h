@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hinge/check.h"
+#include "hinge/checkpoint.h"
 #include "hinge/compare.h"
 #include "hinge/dataset.h"
 #include "hinge/files.h"

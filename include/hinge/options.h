@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hinge/dataset.h"
@@ -123,6 +124,11 @@ TrainOptions with_solver(TrainOptions options, Solver solver);
 // Sets one option from text (a switch takes ""). Fails with usage.value or usage.option
 // and then leaves the options as they were.
 Result<void> set_option(TrainOptions& options, std::string_view name, std::string_view text);
+
+// What set_option() would have to be told, name by name, to get options with the same result from
+// the defaults: those that cannot change it (threads, limits, memory, instruction set) are left
+// out, and most that have their default.
+std::vector<std::pair<std::string, std::string>> describe(const TrainOptions& options);
 
 // A number of bytes: digits and, if need be, K, M, G or T (powers of 1024). Fails with usage.value;
 // `name` is the option's.

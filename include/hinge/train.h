@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "hinge/dataset.h"
@@ -43,6 +44,14 @@ struct Progress {
   double search_seconds = 0;
 };
 
+// Where training leaves its state from time to time (hinge/checkpoint.h).
+struct CheckpointControl {
+  std::string path = {};  // a regular file, or empty: nowhere
+  double seconds = 60;    // between two of them, at least; >= 0
+  // Each increase asks for one as soon as there can be one.
+  const std::atomic<std::uint64_t>* requests = nullptr;
+};
+
 struct TrainReport;
 
 // How the caller follows and steers a run. The observer is called from one thread at a time, not
@@ -55,6 +64,13 @@ struct TrainControl {
   // have are dropped. If it was trained on the same data, its proof counts too; Solver::dual begins
   // at that alone, and needs it.
   const Model* start = nullptr;
+  // A checkpoint that cannot be written is a warning (checkpoint.write). While training runs nobody
+  // else may write to the same path (lock.held). None of it changes the model.
+  CheckpointControl checkpoint = {};
+  // Where to go on from, if not empty; the model is then that of the run that was cut short, had it
+  // not been. Its data, options and start must be given again (checkpoint.mismatch), but for those
+  // that do not change the result.
+  std::string resume = {};
   // train_path(): told of every model as it is finished.
   std::function<void(const TrainReport&)> finished = {};
 };

@@ -13,8 +13,8 @@ namespace hinge {
 namespace {
 
 constexpr int kUsage = 64, kData = 65, kNoInput = 66, kUnavailable = 69, kInternal = 70,
-              kCantCreate = 73, kIo = 74, kPermission = 77, kCorrupt = 80, kMemory = 81,
-              kNumeric = 82, kSignal = 130;
+              kCantCreate = 73, kIo = 74, kRetry = 75, kPermission = 77, kCorrupt = 80,
+              kMemory = 81, kNumeric = 82, kSignal = 130;
 
 // Every id there is, sorted. `hinge explain ID` prints a row; the exit code of an error is its
 // row's.
@@ -54,6 +54,30 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
      "Training needs rows of at least two classes."},
     {"check.scale", 0, "Columns differ wildly in scale.",
      "The small ones hardly count. Scale the columns to similar ranges."},
+    {"checkpoint.checksum", kCorrupt, "A checksum of the checkpoint does not match.",
+     "The file was damaged, and so was the one before it, FILE.previous. Train from the start."},
+    {"checkpoint.content", kCorrupt, "The checkpoint holds values that make no sense.",
+     "The file was not written by hinge. Train from the start."},
+    {"checkpoint.endian", kCorrupt, "The checkpoint was written with big-endian numbers.",
+     "hinge reads little-endian files only. Go on where it was written."},
+    {"checkpoint.exists", 0, "A checkpoint was there already; training began anew and replaces it.",
+     "Interrupt, and give --resume FILE to go on from it."},
+    {"checkpoint.header", kCorrupt, "The header of the checkpoint is not one hinge writes.",
+     "The file was damaged, or not written by hinge. Train from the start."},
+    {"checkpoint.magic", kCorrupt, "The file is not a checkpoint of hinge.",
+     "Check that the right file was given to --resume."},
+    {"checkpoint.mismatch", kCorrupt,
+     "The checkpoint is of another version of hinge, of other data, or of other options.",
+     "Go on with those it was written with, or begin anew without --resume."},
+    {"checkpoint.previous", 0,
+     "The newest checkpoint is damaged or missing; the run went on from the one before it.",
+     "Nothing needs doing, but check the disk."},
+    {"checkpoint.trailing", kCorrupt, "The checkpoint has bytes after its end.",
+     "The file was damaged, and so was the one before it, FILE.previous. Train from the start."},
+    {"checkpoint.truncated", kCorrupt, "The checkpoint is cut off.",
+     "The file was damaged, and so was the one before it, FILE.previous. Train from the start."},
+    {"checkpoint.write", 0, "Checkpoints could not be written; training went on without them.",
+     "Make room on the disk: the last good checkpoint is still there, but grows old."},
     {"data.all-zero", 0, "No row has a feature that is not zero.",
      "The model can only be a bias. Check that the right file was given."},
     {"data.byte", kData, "A row holds a byte that cannot occur in libsvm text.",
@@ -157,6 +181,9 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
      "Is this the right file? The limit is 1 GiB a line; --max-line-bytes changes it."},
     {"limit.token", kCorrupt, "A number in a model is longer than any that is written.",
      "The file was damaged, or not written by LIBLINEAR."},
+    {"lock.held", kRetry, "Another training writes the same checkpoint.",
+     "Wait until it ends, or choose another name for the checkpoint."},
+    {"lock.stale", 0, "The lock of a process that died was taken over.", "Nothing needs doing."},
     {"memory.alloc", kMemory, "Memory ran out.",
      "Use a machine with more memory, or --precision f32."},
     {"memory.limit", kMemory, "More memory is needed than --memory allows.",

@@ -36,6 +36,11 @@ class Random {
     for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i)]);
   }
 
+  template <class Archive>
+  void archive(Archive& archive) {
+    archive(key_, counter_);
+  }
+
  private:
   static constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;
 

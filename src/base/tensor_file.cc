@@ -61,7 +61,7 @@ std::uint64_t checksum_text(std::string_view text) {
 }  // namespace
 
 void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Metadata metadata,
-                       const StopToken& stop) {
+                       const StopToken& stop, const std::function<void()>& before) {
   std::ranges::sort(tensors, [](const Tensor& a, const Tensor& b) {
     const std::uint64_t wa = info(a.dtype).width, wb = info(b.dtype).width;
     return wa != wb ? wa > wb : a.name < b.name;
@@ -104,6 +104,10 @@ void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Met
     }
   }
   stop.poll();
+  if (before) {
+    take(out.sync());
+    before();
+  }
   take(out.commit());
 }
 

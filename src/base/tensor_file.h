@@ -50,10 +50,12 @@ bool looks_like_tensor_file(std::string_view head);
 
 using Metadata = std::map<std::string, std::string>;
 
-// Tensors are laid out wide types first, then by name. Checksums are added to the metadata. Throws
+// Tensors are laid out wide types first, then by name. Checksums are added to the metadata.
+// `before` is called when all bytes are on the disk, just before they take their name. Throws
 // Failure (io.*), and Interrupted while nothing has happened yet to what was there.
 void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Metadata metadata,
-                       const StopToken& stop = StopToken());
+                       const StopToken& stop = StopToken(),
+                       const std::function<void()>& before = {});
 
 class TensorFile {
  public:

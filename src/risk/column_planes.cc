@@ -15,7 +15,7 @@ class ColumnPlanes final : public PlaneVectors {
 
   void begin(std::span<const double> w, std::vector<double> weights) override {
     anchor_.assign(w.begin(), w.end());
-    trial_ = anchor_;
+    trial_ = mark_ = anchor_;
     rebuild(std::move(weights));
   }
 
@@ -104,6 +104,17 @@ class ColumnPlanes final : public PlaneVectors {
     rows_.margins(all, trial_, margins);
     trial_rounding_ = 0;
     follow();
+  }
+
+  void archive(Archive& archive, const std::vector<bool>& taken) override {
+    archive.sized(gram_, slots_ * slots_);
+    for (std::vector<double>* const point : {&running_, &anchor_, &trial_, &mark_}) {
+      archive.sized(*point, rows_.passes.dimension());
+    }
+    archive(running_anchor_, running_trial_, trial_rounding_);
+    for (std::size_t slot = 0; slot < slots_; ++slot) {
+      archive.sized(planes_[slot], taken[slot] ? rows_.passes.dimension() : 0);
+    }
   }
 
  private:

@@ -35,6 +35,7 @@ class CpuRisk final : public Risk {
  public:
   CpuRisk(const Problem& problem, const CsrView<Value>& m, const RiskOptions& options, Pool& pool)
       : rows_(problem, m, *options.kernels, pool),
+        use_(options.use),
         all_{.all = true, .list = {}, .cuts = cut_rows(*problem.data)},
         active_(all_),
         now_(m.rows),
@@ -230,7 +231,8 @@ class CpuRisk final : public Risk {
     const std::uint64_t step = std::max<std::uint64_t>(1, rows_.m.rows / kSample);
     std::vector<double> away;
     for (std::uint64_t i = 0; i < rows_.m.rows; i += step) {
-      away.push_back(std::abs(1 - anchor_[i]));
+      const double distance = std::abs(1 - anchor_[i]);
+      if (!std::isnan(distance)) away.push_back(distance);
     }
     if (away.empty()) return 0;
     const auto last = static_cast<double>(away.size() - 1);
@@ -267,6 +269,30 @@ class CpuRisk final : public Risk {
     vectors_->widen(all_, trial_.data());
     add_bias(all_, bias_.trial, trial_);
     objective_ += all_.size();
+  }
+
+  void archive(Archive& archive, const std::vector<bool>& taken) override {
+    const std::uint64_t rows = rows_.m.rows;
+    now_.archive(archive, rows);
+    archive.require(now_.size() > 0);
+    statuses_.archive(archive, taken);
+    vectors_->archive(archive, taken);
+    archive.sized(anchor_, rows);
+    archive.sized(trial_, rows);
+    archive.sized(mark_, use_ == ActiveUse::narrowed ? rows : 0);
+    archive.sized_or_empty(reach_, rows);
+    archive(b_, gone_, objective_, search_, rows_.touched);
+    archive(bias_.anchor, bias_.trial, bias_.mark, slope_, searches_.trial, searches_.point,
+            searches_.plane, known_.t, known_.crossing);
+    archive.require(known_.crossing.item < rows);
+    archive(active_.all, active_.list);
+    if (!archive.reading()) return;
+    const std::vector<std::uint64_t>& list = active_.list;
+    archive.require(list.empty() || list.back() < rows);
+    archive.require(active_.all || !free_bias());
+    archive.require(std::ranges::is_sorted(list, std::ranges::less_equal()));
+    active_ = active_.all ? all_ : rows_.cut(std::move(active_.list));
+    if (!reach_.empty()) measure_lengths();
   }
 
   std::uint64_t active() const override { return active_.size(); }
@@ -385,6 +411,13 @@ class CpuRisk final : public Risk {
     return sum;
   }
 
+  void measure_lengths() {
+    lengths_.resize(rows_.m.rows);
+    for (std::uint64_t i = 0; i < rows_.m.rows; ++i) {
+      lengths_[i] = std::sqrt(rows_.passes.square(i));
+    }
+  }
+
   // -s_i c_i; b as well.
   std::vector<double> weights() {
     std::vector<double> weights(rows_.m.rows);
@@ -402,6 +435,7 @@ class CpuRisk final : public Risk {
   }
 
   RiskRows<Value> rows_;
+  const ActiveUse use_;
   const ActiveRows all_;
   ActiveRows active_;
   RowBits now_;  // statuses of the newest plane
@@ -504,12 +538,9 @@ double CpuRisk<Value>::search(double a, double b, double t_max) {
 template <class Value>
 std::uint64_t CpuRisk<Value>::keep_near(double moved, double radius) {
   if (free_bias()) return active_.size();
-  if (lengths_.empty()) {
-    lengths_.resize(rows_.m.rows);
+  if (reach_.empty()) {
     reach_.resize(rows_.m.rows);
-    for (std::uint64_t i = 0; i < rows_.m.rows; ++i) {
-      lengths_[i] = std::sqrt(rows_.passes.square(i));
-    }
+    measure_lengths();
   }
   gone_ += moved;
   // A little more than the bound asks for, for what rounding does to sums and margins.

@@ -36,7 +36,9 @@ Window narrow(const Bends& bends, double slope, const Window& window, Pool& pool
     Rises rises = {};
     for (std::uint64_t k = bends.cuts[block]; k < bends.cuts[block + 1]; ++k) {
       const double bucket = (bends.places[k] - window.from) * scale + 1;
-      rises[static_cast<std::size_t>(std::clamp(bucket, 0.0, kBuckets + 1.0))] += bends.rise(k);
+      // What is no number (a forged checkpoint can bring it) has no bucket, but must go somewhere.
+      const double known = bucket > 0 ? std::min(bucket, kBuckets + 1.0) : 0.0;
+      rises[static_cast<std::size_t>(known)] += bends.rise(k);
     }
     parts[block] = rises;
   });
@@ -73,7 +75,7 @@ std::pair<double, std::vector<SlopeBend>> inside(const Bends& bends, double slop
       }
       if (near == 0) continue;
       for (std::uint64_t k = from; k < to; ++k) {
-        if (bends.places[k] < window.from || bends.places[k] > window.to) continue;
+        if (!(bends.places[k] >= window.from && bends.places[k] <= window.to)) continue;
         part.near.push_back({bends.places[k], bends.rise(k), k});
       }
     }
@@ -125,6 +127,7 @@ Crossing CrossingSearch::find(std::span<const double> places, std::span<const do
     const bool found = !near.empty() && before < 0 && before + rise > 0;
     if (!found && !all) continue;
     if (!all) density_ = static_cast<double>(near.size()) / (window.to - window.from);
+    if (near.empty()) return {};  // no place is a number
     const Crossing crossing = find_crossing(before, near);
     window_ =
         std::max({kFar * std::abs(crossing.at - guess), window_ == kInfinity ? kFirst : window_ / 2,

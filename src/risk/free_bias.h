@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/parallel.h"
 #include "data/problem.h"
 
@@ -20,6 +21,8 @@ struct Crossing {
   double at = 0;           // the bend's place
   std::uint64_t item = 0;  // whose it is
   double share = 0;        // of its rise that is needed, in [0, 1]
+
+  void archive(Archive& archive) { archive(at, item, share); }
 
   // Whether the slope has risen by all of this bend's before the crossing. Bends of one place come
   // in the order of their items.
@@ -45,6 +48,11 @@ class CrossingSearch {
   // 1 if there are no rises. The same for any number of threads.
   Crossing find(std::span<const double> places, std::span<const double> rises,
                 std::span<const std::uint64_t> cuts, double slope, double guess, Pool& pool);
+
+  void archive(Archive& archive) {
+    archive(window_, density_);
+    archive.require(window_ > 0 && density_ >= 0);
+  }
 
  private:
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();

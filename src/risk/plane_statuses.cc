@@ -10,6 +10,23 @@ namespace {
 constexpr std::uint64_t kBlock = std::uint64_t{1} << 14;  // rows; a multiple of 64
 }
 
+void RowBits::archive(Archive& archive, std::uint64_t rows) {
+  archive.sized_or_empty(words_, (rows + 63) / 64);
+  archive(between.row, between.more);
+  archive.require(between.row < rows);
+  // No bits of rows that do not exist.
+  archive.require(words_.empty() || rows % 64 == 0 || words_.back() >> rows % 64 == 0);
+}
+
+void PlaneStatuses::archive(Archive& archive, const std::vector<bool>& taken) {
+  for (std::size_t slot = 0; slot < planes_.size(); ++slot) {
+    Plane& plane = planes_[slot];
+    plane.bits.archive(archive, rows_);
+    archive.sized_or_empty(plane.shares, rows_);
+    archive.require(!taken[slot] || plane.bits.size() > 0 || !plane.shares.empty());
+  }
+}
+
 void PlaneStatuses::merge(std::size_t into, std::size_t from, double u, double v, Pool& pool) {
   std::vector<double> coefficients(planes_.size()), shares(rows_);
   coefficients[into] = u;

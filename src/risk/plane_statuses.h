@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/parallel.h"
 
 namespace hinge {
@@ -33,6 +34,8 @@ class RowBits {
     return (get(i) ? 1.0 : 0.0) + (i == between.row ? between.more : 0.0);
   }
 
+  void archive(Archive& archive, std::uint64_t rows);  // there may be no bits at all
+
  private:
   std::vector<std::uint64_t> words_;
 };
@@ -53,6 +56,8 @@ class PlaneStatuses {
 
   // out[i] += sum_k coefficients[k] s_ik, over the slots in order
   void spread(std::span<const double> coefficients, std::span<double> out, Pool& pool) const;
+
+  void archive(Archive& archive, const std::vector<bool>& taken);  // which slots have a plane
 
  private:
   struct Plane {

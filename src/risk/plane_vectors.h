@@ -147,6 +147,9 @@ class PlaneVectors {
   // trial <- anchor, anchor <- mark; margins of the trial on all rows.
   virtual void widen(const ActiveRows& all, double* margins) = 0;
 
+  // `taken` says which slots have a plane.
+  virtual void archive(Archive& archive, const std::vector<bool>& taken) = 0;
+
   // Whether rows may become active at little cost.
   virtual bool narrows_well() const { return true; }
 

@@ -24,6 +24,7 @@
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/parallel.h"
 #include "data/problem.h"
 #include "kernels/kernels.h"
@@ -36,6 +37,10 @@ struct Segment {
   double trial_square = 0;   // |trial|^2
   double square = 0;         // |trial - anchor|^2, not below the truth (but for rounding of sums)
   double trial_doubt = 0;    // what rounding may have done to trial_square, about
+
+  void archive(Archive& archive) {
+    archive(anchor_square, product, trial_square, square, trial_doubt);
+  }
 };
 
 struct ExactValues {
@@ -50,6 +55,8 @@ struct RiskCounts {
   std::uint64_t rows = 0;       // scored, or added to a vector
   std::uint64_t objective = 0;  // scored at a trial
   std::uint64_t search = 0;     // with a bend in the range of a line search
+
+  void archive(Archive& archive) { archive(rows, objective, search); }
 };
 
 class Risk {
@@ -114,6 +121,9 @@ class Risk {
   virtual std::uint64_t active() const = 0;
 
   virtual RiskCounts counts() const = 0;
+
+  // All of it, for one of the same problem and options. `taken` says which slots have a plane.
+  virtual void archive(Archive& archive, const std::vector<bool>& taken) = 0;
 };
 
 // Which rows a solver will have active: all at all times; those of narrow(); those of keep_near(),

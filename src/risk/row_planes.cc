@@ -215,6 +215,32 @@ class RowPlanes final : public PlaneVectors {
     segment_.product = dot(trial_, point_);
   }
 
+  void archive(Archive& archive, const std::vector<bool>& taken) override {
+    const std::size_t rows = rows_.m.rows, dimension = rows_.passes.dimension();
+    archive.sized(gram_, slots_ * slots_);
+    archive.sized(scores_, rows * slots_);
+    archive.sized(stamp_, rows);
+    archive.sized(serial_, slots_);
+    archive(clock_, newest_);
+    archive.require(newest_ == kNone || (newest_ < slots_ && taken[newest_]));
+    archive.sized(running_, dimension);
+    archive.sized(point_, dimension);
+    archive.sized_or_empty(trial_, dimension);
+    archive.sized(vectors_, vectors_.size());
+    for (std::vector<double>* const numbers :
+         {&with_running_, &with_anchor_, &with_mark_, &with_trial_, &beta_, &gamma_}) {
+      archive.sized(*numbers, slots_);
+    }
+    archive.sized_or_empty(theta_, rows);
+    archive(running_anchor_, running_mark_, running_trial_, fade_, segment_);
+    for (std::size_t slot = 0; slot < slots_; ++slot) {
+      archive.require((serial_[slot] != 0) == taken[slot]);
+      archive.require(taken[slot] || (beta_[slot] == 0 && gamma_[slot] == 0));
+      archive.require(vectors_.empty() || vectors_[slot].size() == dimension ||
+                      (!taken[slot] && vectors_[slot].empty()));
+    }
+  }
+
  private:
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 

@@ -119,4 +119,29 @@ void Batches::draw_set(std::uint64_t step) {
   }
 }
 
+std::uint64_t Batches::rows_of_run(std::uint64_t card) const {
+  return std::min(rows_, (deck_[card] + 1) * neighbours_.run) - deck_[card] * neighbours_.run;
+}
+
+void Batches::archive(Archive& archive) {
+  archive.sized(deck_, deck_.size());
+  archive(drawn_, windows_, card_, row_, window_, coming_, used_);
+  if (!archive.reading()) return;
+  // Rows exist, the deck is one, and what is left of it is what is left of the epoch.
+  const auto exists = [this](std::uint64_t row) { return row < rows_; };
+  archive.require(std::ranges::all_of(window_, exists) && std::ranges::all_of(coming_, exists));
+  archive.require(used_ <= window_.size() && (windows_ == 0) == (drawn_ == 0));
+  std::vector<bool> seen(deck_.size());
+  for (const std::uint64_t card : deck_) {
+    archive.require(card < deck_.size() && !seen[card]);
+    seen[card] = true;
+  }
+  const std::uint64_t step = drawn_ % steps_per_epoch_;
+  if (sampling_ != Sampling::permute || step == 0) return;  // or the deck is shuffled next
+  archive.require(card_ < deck_.size() && row_ < rows_of_run(card_));
+  std::uint64_t before = row_;
+  for (std::uint64_t k = 0; k < card_; ++k) before += rows_of_run(k);
+  archive.require(before == step * batch_);
+}
+
 }  // namespace hinge

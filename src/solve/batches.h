@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
 #include "hinge/dataset.h"
 #include "hinge/options.h"
 
@@ -47,7 +48,10 @@ class Batches {
   // memory streams. Valid as long.
   std::span<const std::uint64_t> ahead() const { return ahead_; }
 
+  void archive(Archive& archive);  // between two calls of next()
+
  private:
+  std::uint64_t rows_of_run(std::uint64_t card) const;
   void draw_window();
   void draw_permuted(std::uint64_t rows);
   void draw_set(std::uint64_t step);

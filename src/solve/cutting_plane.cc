@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/archive.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "data/columns.h"
@@ -58,10 +59,18 @@ RiskOptions risk_options(Solver method, const PlaneOptions& options) {
   return risk;
 }
 
+// Done on the way here.
+struct Work {
+  RiskCounts counts;
+  std::uint64_t iterations = 0;
+
+  void archive(Archive& archive) { archive(counts, iterations); }
+};
+
 class CuttingPlane {
  public:
   CuttingPlane(const Problem& problem, Solver method, const SolverOptions& options,
-               Monitor& monitor, Pool& pool, const RiskCounts& before = {})
+               Monitor& monitor, Pool& pool, const Work& before = {})
       : problem_(problem),
         method_(method),
         monitor_(monitor),
@@ -69,6 +78,7 @@ class CuttingPlane {
         slots_(risk_options(method, options.planes).slots),
         start_(options.start),
         pool_(pool),
+        resume_(options.resume),
         risk_(make_risk(problem, method, options, pool)),
         mu_(options.planes.mu > 0                         ? options.planes.mu
             : method == Solver::focus && risk_->by_rows() ? kMuByRows
@@ -87,9 +97,28 @@ class CuttingPlane {
     return finish();
   }
 
+  // Between two steps; no round of focus is under way.
+  void archive(Archive& archive) {
+    archive.sized(b_, slots_);
+    archive.sized(beta_, slots_);
+    archive.sized(taken_, slots_);
+    archive(age_);
+    if (archive.reading()) check_slots(archive);
+    archive(before_, segment_, primal_, dual_, target_, last_step_, first_try_, steps_, reach_,
+            width_, stepped_back_, settled_, since_mark_, look_, pause_, progress_, idle_);
+    archive(solution_.iterations);
+    qp_.archive(archive, slots_);
+    risk_->archive(archive, taken_);
+  }
+
  private:
   void work() {
-    begin();
+    if (resume_.empty()) {
+      begin();
+    } else {
+      restore(*this, resume_);
+      begun_ = true;
+    }
     while (!done()) {
       if (method_ == Solver::focus && narrow()) {
         solve_narrowed();
@@ -104,6 +133,20 @@ class CuttingPlane {
         cut(step());
       }
       ++solution_.iterations;
+    }
+  }
+
+  // Every slot that is taken has one age, and there is one; the others are planes of 0.
+  void check_slots(const Archive& archive) const {
+    std::vector<bool> seen(slots_);
+    archive.require(!age_.empty());
+    for (const std::size_t slot : age_) {
+      archive.require(slot < slots_ && taken_[slot] && !seen[slot]);
+      seen[slot] = true;
+    }
+    archive.require(seen == taken_);
+    for (std::size_t k = 0; k < slots_; ++k) {
+      archive.require(taken_[k] || (beta_[k] == 0 && b_[k] == 0));
     }
   }
 
@@ -404,15 +447,16 @@ class CuttingPlane {
   // ---- The end.
   RiskCounts counts() const {
     const RiskCounts now = risk_->counts();
-    return {.rows = before_.rows + now.rows,
-            .objective = before_.objective + now.objective,
-            .search = before_.search + now.search};
+    return {.rows = before_.counts.rows + now.rows,
+            .objective = before_.counts.objective + now.objective,
+            .search = before_.counts.search + now.search};
   }
   double passes() const {
     return static_cast<double>(counts().rows) / static_cast<double>(problem_.data->rows());
   }
 
   bool done() {
+    monitor_.offer_state([this] { return state_of(*this); });
     round_primal_ = primal_;
     Progress progress;
     progress.iteration = solution_.iterations;
@@ -460,6 +504,7 @@ class CuttingPlane {
       }
     }
     const RiskCounts all = counts();
+    solution_.iterations += before_.iterations;
     solution_.rows_touched = all.rows;
     solution_.objective_rows = all.objective;
     solution_.search_rows = all.search;
@@ -476,10 +521,11 @@ class CuttingPlane {
   const Problem& problem_;
   const Solver method_;
   Monitor& monitor_;
-  const RiskCounts before_;  // work done on the way here
+  Work before_;
   const std::size_t slots_;
   const std::span<const Start> start_;
   Pool& pool_;
+  const std::span<const std::byte> resume_;
   const std::unique_ptr<Risk> risk_;
   const double mu_;
 
@@ -569,7 +615,7 @@ double planes_memory(const Dataset& data, std::uint64_t dimension, Solver method
 
 Solution solve_planes(const Problem& problem, Solver method, const SolverOptions& options,
                       Monitor& monitor, Pool& pool) {
-  if (method != Solver::focus || !options.start.empty() ||
+  if (method != Solver::focus || !options.start.empty() || !options.resume.empty() ||
       !worth_sampling(*problem.data, problem.dimension())) {
     return CuttingPlane(problem, method, options, monitor, pool).run();
   }
@@ -581,12 +627,11 @@ Solution solve_planes(const Problem& problem, Solver method, const SolverOptions
   const Start start = {.w = std::move(sample.w), .alpha = {}};
   SolverOptions from = options;
   from.start = std::span(&start, 1);
-  const RiskCounts before = {.rows = sample.rows_touched,
-                             .objective = sample.objective_rows,
-                             .search = sample.search_rows};
-  Solution solution = CuttingPlane(problem, method, from, monitor, pool, before).run();
-  solution.iterations += sample.iterations;
-  return solution;
+  const Work before = {.counts = {.rows = sample.rows_touched,
+                                  .objective = sample.objective_rows,
+                                  .search = sample.search_rows},
+                       .iterations = sample.iterations};
+  return CuttingPlane(problem, method, from, monitor, pool, before).run();
 }
 
 }  // namespace hinge

@@ -12,6 +12,7 @@
 #include <deque>
 #include <limits>
 
+#include "base/archive.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "risk/free_bias.h"
@@ -60,11 +61,27 @@ class DualDescent {
     return std::move(solution_);
   }
 
+  // The state after a refresh, when rows are about to be chosen anew.
+  void archive(Archive& archive) {
+    archive.sized(w_, problem_.dimension());
+    archive.sized(best_w_, problem_.dimension());
+    archive.sized(alpha_, m_.rows);
+    archive.sized(gradient_, m_.rows);
+    archive(primal_, dual_, exact_gap_, estimate_, trust_, rest_beyond_, refreshes_, gaps_);
+    archive(at_zero_, best_, centre_, sum_, slope_, search_, solution_.iterations,
+            solution_.rows_touched);
+  }
+
  private:
   void work() {
     start();
-    refresh();
+    if (options_.resume.empty()) {
+      refresh();
+    } else {
+      restore(*this, options_.resume);
+    }
     while (!report()) {
+      monitor_.offer_state([this] { return state_of(*this); });
       choose_rows();
       if (!descend()) {
         refresh();

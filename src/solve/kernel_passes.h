@@ -25,6 +25,7 @@
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/buffer.h"
 #include "base/parallel.h"
 #include "kernels/kernel_block.h"
@@ -111,6 +112,33 @@ class KernelPasses {
     members_.clear();
     block_rows_.clear();
     if (keeps_scores_) scores_.assign(planes_ * m_.rows, 0.0);
+  }
+
+  // The vector that is followed; kernel values are computed again where they are needed, those of
+  // the block at once: in which order they are added up belongs to the state.
+  void archive(Archive& archive) {
+    const auto exists = [this](std::uint64_t row) { return row < m_.rows; };
+    archive(members_);
+    if (archive.reading()) {
+      std::ranges::fill(place_, kNowhere);
+      for (std::size_t k = 0; k < members_.size(); ++k) {
+        archive.require(exists(members_[k]) && place_[members_[k]] == kNowhere);
+        place_[members_[k]] = static_cast<std::uint32_t>(k);
+      }
+    }
+    if (keeps_scores_) {
+      archive.sized(scores_, planes_ * m_.rows);
+      if (archive.reading()) block_rows_.clear();
+      return;
+    }
+    archive(block_rows_, block_members_, evaluated_);
+    if (!archive.reading()) return;
+    archive.require(block_rows_.size() <= block_.capacity() &&
+                    std::ranges::all_of(block_rows_, exists) &&
+                    std::ranges::all_of(block_members_, exists));
+    const double evaluated = evaluated_;
+    if (!block_rows_.empty()) evaluate_block();
+    evaluated_ = evaluated;
   }
 
   // The rows of the next calls of score(), in their order, and which of them will be followed, as
@@ -414,6 +442,10 @@ class KernelPasses {
     for (const std::uint64_t row : block_rows_) {
       if (place_[row] == kNowhere) block_members_.push_back(static_cast<std::uint32_t>(row));
     }
+    evaluate_block();
+  }
+
+  void evaluate_block() {
     load(block_, block_rows_.size(), [&](std::size_t b) { return block_rows_[b]; });
     block_values_.resize(block_rows_.size() * block_members_.size());
     evaluate_shared(block_members_, squares_at(block_members_), block_values_.data());

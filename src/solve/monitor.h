@@ -2,9 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <new>
+#include <vector>
 
 #include "base/stopwatch.h"
 #include "hinge/train.h"
@@ -18,12 +21,23 @@ struct Limits {
   const std::atomic<bool>* stop = nullptr;  // set by a signal
 };
 
+// Where the states of a solver go from which a later run can go on (train_checkpoint.h).
+class StateKeeper {
+ public:
+  virtual ~StateKeeper() = default;
+  virtual bool wanted() = 0;  // cheap
+  // `last` is the last record reported.
+  virtual void keep(std::vector<std::byte> state, const Progress& last) = 0;
+  virtual void lost() = 0;  // there was no memory for it
+};
+
 class Monitor {
  public:
-  // `clock` runs since training began and is shared by all problems; `observer` may be empty.
+  // `clock` runs since training began and is shared by all problems; `observer` may be empty, and
+  // there may be no keeper.
   Monitor(const Limits& limits, const Stopwatch& clock, std::size_t problem,
-          const std::function<void(const Progress&)>& observer)
-      : limits_(limits), clock_(clock), problem_(problem), observer_(observer) {}
+          const std::function<void(const Progress&)>& observer, StateKeeper* keeper = nullptr)
+      : limits_(limits), clock_(clock), problem_(problem), observer_(observer), keeper_(keeper) {}
 
   // The stages of a solver whose time is told apart; stage() measures until its result goes.
   enum class Stage : std::uint8_t { objective, search };
@@ -62,12 +76,25 @@ class Monitor {
     progress.seconds = clock_.seconds();
     progress.objective_seconds = spent(Stage::objective);
     progress.search_seconds = spent(Stage::search);
+    last_ = progress;
     if (observer_) observer_(progress);
     if (limits_.gap > 0 && progress.relative_gap <= limits_.gap) {
       reason_ = StopReason::converged;
       return true;
     }
     return poll(progress.data_passes);
+  }
+
+  // To be called where a solver can tell its whole state: state() returns it as bytes
+  // (base/archive.h), if it is wanted. When that is, a clock says: it must change nothing.
+  template <class State>
+  void offer_state(const State& state) {
+    if (keeper_ == nullptr || !keeper_->wanted()) return;
+    try {
+      keeper_->keep(state(), last_);
+    } catch (const std::bad_alloc&) {
+      keeper_->lost();  // training can do without it
+    }
   }
 
   // A sign of life where values are not known: primal and dual are 0.
@@ -81,18 +108,25 @@ class Monitor {
   bool poll(double data_passes) {
     if (limits_.stop != nullptr && limits_.stop->load(std::memory_order_relaxed)) {
       reason_ = StopReason::interrupted;
+      stopped_ = true;
       return true;
     }
     if (clock_.seconds() >= limits_.seconds ||
         (limits_.passes != 0 && data_passes >= static_cast<double>(limits_.passes))) {
       reason_ = StopReason::limit;
+      stopped_ = true;
       return true;
     }
     return false;
   }
 
   // Work gave way to the flag in the middle (base/stop.h).
-  void interrupt() { reason_ = StopReason::interrupted; }
+  void interrupt() {
+    reason_ = StopReason::interrupted;
+    stopped_ = true;
+  }
+  // Whether it was told to stop: then a run that goes on from a checkpoint could do more.
+  bool stopped() const { return stopped_; }
 
   const Limits& limits() const { return limits_; }
   StopReason reason() const { return reason_; }
@@ -102,6 +136,9 @@ class Monitor {
   const Stopwatch& clock_;
   std::size_t problem_;
   const std::function<void(const Progress&)>& observer_;
+  StateKeeper* keeper_;
+  Progress last_;
+  bool stopped_ = false;
   StopReason reason_ = StopReason::limit;
   double spent_[2] = {};  // seconds, by stage
 };

@@ -30,7 +30,8 @@ constexpr int kMostSecants = 40;         // for the best multiple of a point wit
 constexpr double kSecantGain = 1e-6;     // a smaller part of the primal is not worth one more
 constexpr double kUnbalanced = 1e-10;    // of a bound, for what rounding leaves of sum alpha y
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t kLot = 0x6c6f74;  // random stream of the point drawn by lot
+constexpr std::uint64_t kMostSteps = kNever / 16;  // more are not believed of a state
+constexpr std::uint64_t kLot = 0x6c6f74;           // random stream of the point drawn by lot
 
 // Two things are summed over about the last half of the steps: points, and visits and hits. Where
 // the end is known, the sum begins half-way. Where it is not, it is begun anew at marks `unit`,
@@ -53,6 +54,13 @@ class LastHalf {
   bool both(std::uint64_t steps, std::uint64_t least) const {
     const auto off = [&](std::uint64_t x) { return x > steps / 2 ? x - steps / 2 : steps / 2 - x; };
     return steps - start_ < least || off(previous_) <= off(start_);
+  }
+
+  // After `steps`, with the same half and unit.
+  void archive(Archive& archive, std::uint64_t steps) {
+    archive(previous_, start_);
+    archive.require(previous_ <= start_ && start_ <= steps);
+    if (archive.reading()) advance();
   }
 
  private:
@@ -78,6 +86,7 @@ class Pegasos {
         asked_(options.pegasos),
         seed_(options.seed),
         start_(options.start),
+        resume_(options.resume),
         monitors_(monitors),
         pool_(pool),
         passes_(space),
@@ -110,8 +119,15 @@ class Pegasos {
     }
     const std::uint64_t runs =
         asked_.iterate == Iterate::best_of ? std::min(asked_.runs, total_) : 1;
-    for (std::uint64_t k = 0; k < runs && !stopped_; ++k) {
-      one_run(k, total_ / runs + (k < total_ % runs ? 1 : 0));
+    Archive before(resume_);
+    std::uint64_t first = 0;
+    if (!resume_.empty()) {
+      before(first);
+      before.require(first < runs);
+    }
+    for (std::uint64_t k = first; k < runs && !stopped_; ++k) {
+      one_run(k, total_ / runs + (k < total_ % runs ? 1 : 0),
+              k == first && !resume_.empty() ? &before : nullptr);
     }
     std::vector<Solution> solutions;
     for (std::size_t c = 0; c < planes_; ++c) {
@@ -141,6 +157,8 @@ class Pegasos {
     bool done = false;
     std::uint64_t steps = 0, rows_touched = 0;
 
+    // Not the bound that came with the start: that is found again.
+    void archive(Archive& archive) { archive(primal, dual, w, alpha, done, steps, rows_touched); }
     double bound() const { return std::max(dual, start_dual); }
     bool open() const { return !done; }
     bool poor() const { return !done && primal - bound() > kPoorGap * primal; }
@@ -201,15 +219,28 @@ class Pegasos {
             .next_draw = by_lot() ? 0 : kNever};
   }
 
-  void one_run(std::uint64_t number, std::uint64_t total) {
+  // `before`: the state to go on from, or none.
+  void one_run(std::uint64_t number, std::uint64_t total, Archive* before) {
     Batches batches(m_.rows, batch_, asked_.sampling, seed_, number,
                     neighbours_in(*problems_[0].data, m_.rows / kRuns));
+    if (before != nullptr) (*before)(open_end_);
     Run run = begin(number, total);
-    if (asked_.iterate == Iterate::average) run.state.begin_mean();
-    if (by_lot()) draw(run);
+    if (before != nullptr) {
+      archive(*before, run, batches);
+      before->end();
+    } else {
+      if (asked_.iterate == Iterate::average) run.state.begin_mean();
+      if (by_lot()) draw(run);
+    }
     stopped_ = poll();
     bool looked = false;
     while (run.steps < run.total && !stopped_) {
+      monitors_[0].offer_state([&] {
+        return Archive::written_by([&](Archive& state) {
+          state(number, open_end_);
+          archive(state, run, batches);
+        });
+      });
       const std::uint64_t until =
           std::min({run.next_look, run.points.next(), run.counts.next(), run.next_draw, run.total});
       const std::span<const std::uint64_t> rows =
@@ -233,6 +264,29 @@ class Pegasos {
       stopped_ = stopped_ || poll();
     }
     if (!looked) stopped_ = look(run) || stopped_;
+  }
+
+  // Between two chunks of steps, of a run that was begun with the same number and end.
+  void archive(Archive& archive, Run& run, Batches& batches) {
+    archive(steps_, rows_touched_);
+    archive.sized(best_, planes_);
+    for (const Best& best : best_) {
+      archive.require(best.w.empty() ||
+                      best.w.size() == passes_.dimension() + (problems_[0].free_bias ? 1 : 0));
+      archive.require(best.alpha.empty() || best.alpha.size() == m_.rows);
+    }
+    archive(run.steps, run.next_look, run.averaged_before, run.lot, run.next_draw);
+    archive.require(run.steps < std::min(run.total, kMostSteps) && run.next_look > run.steps &&
+                    run.next_draw > run.steps);
+    run.points.archive(archive, run.steps);
+    run.counts.archive(archive, run.steps);
+    archive.require(run.points.next() > run.steps && run.counts.next() > run.steps);
+    archive.sized_or_empty(run.points_before, passes_.size());
+    archive.sized_or_empty(run.counts_before, m_.rows * (planes_ + 1));
+    archive.sized_or_empty(run.counts_mark, m_.rows * (planes_ + 1));
+    archive.sized(run.drawn, by_lot() ? passes_.size() : 0);
+    run.state.archive(archive);
+    batches.archive(archive);
   }
 
   std::uint64_t look_after(std::uint64_t steps) const {
@@ -326,12 +380,13 @@ class Pegasos {
       if (!std::isfinite(best.primal)) {
         best.w.resize(passes_.dimension());
         for (std::size_t j = 0; j < best.w.size(); ++j) best.w[j] = w[j * passes_.stride() + c];
+        if (problems_[c].free_bias) best.w.push_back(run.state.free_bias(c));
       }
       if (!proves_ || best.dual >= 0) continue;
       if (run.counts_mark.empty()) {
         guess_alpha_from_all(run, c, rows);
       } else {
-        guess_alpha(run, c, 1, rows);
+        guess_alpha(run, c, {.bias = run.state.free_bias(c)}, rows);
       }
       best.dual = 0;  // nobody knows
       best.alpha.resize(m_.rows);
@@ -651,6 +706,7 @@ class Pegasos {
   const PegasosOptions& asked_;
   std::uint64_t seed_;
   std::span<const Start> start_;
+  std::span<const std::byte> resume_;
   std::span<Monitor> monitors_;
   Pool& pool_;
   Space& passes_;

@@ -33,6 +33,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/buffer.h"
 #include "data/problem.h"
 #include "risk/passes.h"
@@ -145,6 +146,19 @@ class PegasosState {
   // visits, then the hits of each hyperplane, row by row; 1 + planes numbers each.
   std::vector<std::uint32_t>& counts() { return counts_; }
 
+  // Between two calls of run().
+  void archive(Archive& archive) {
+    archive(tau_, averaging_, averaged_, unmeasured_);
+    archive.sized(scales_, planes_);
+    archive.sized(v_, passes_.size());
+    archive.sized(u_, averaging_ ? passes_.size() : u_.size());
+    archive.sized_or_empty(settled_, passes_.size());
+    archive.sized(counts_, m_.rows * (planes_ + 1));
+    if constexpr (!Space::kLinear) passes_.archive(archive);
+  }
+
+  double free_bias(std::size_t c) const { return scales_[c].b; }
+
  private:
   struct Scale {        // of one hyperplane
     double s = 0;       // w = s v
@@ -152,6 +166,8 @@ class PegasosState {
     double sum = 0;     // of s over the steps being averaged
     double square = 0;  // |v|^2, kept where there is projection
     double b = 0;       // free bias
+
+    void archive(Archive& archive) { archive(s, pi, sum, square, b); }
   };
 
   // Rows ahead whose beginning is asked for, and whose place is (before the row itself can be).

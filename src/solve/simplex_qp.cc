@@ -59,6 +59,22 @@ void GramFactor::clear() {
   std::fill(is_member_.begin(), is_member_.end(), std::uint8_t{0});
 }
 
+void GramFactor::archive(Archive& archive, std::size_t most) {
+  std::vector<Member> members = members_;
+  archive(members);
+  archive.require(members.size() <= most);
+  archive.require(members.empty() || std::isnan(members[0].product));
+  if (archive.reading()) {
+    clear();
+    grow(members.size());
+    members_ = std::move(members);
+  }
+  for (std::size_t k = 0; k < size(); ++k) {
+    archive(ones_[k]);
+    for (std::size_t i = k; i < size(); ++i) archive(r_[k * capacity_ + i]);
+  }
+}
+
 void GramFactor::meet(const double* gram, std::size_t stride, std::span<const double> b) {
   grow(b.size());
   std::fill(is_member_.begin(), is_member_.end(), std::uint8_t{0});

@@ -21,6 +21,8 @@
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
+
 namespace hinge {
 
 struct QpAnswer {
@@ -52,10 +54,14 @@ class GramFactor {
   void solve(double* x) const;
   const double* ones() const { return ones_.data(); }  // R^-T (1, ..., 1)
 
+  void archive(Archive& archive, std::size_t most);  // of at most so many planes
+
  private:
   struct Member {
     std::size_t plane;
     double b, norm, product;  // G_jj; G_jk with the member before
+
+    void archive(Archive& archive) { archive(plane, b, norm, product); }
   };
   void grow(std::size_t capacity);
   void rotate_away(std::size_t place);
@@ -83,6 +89,9 @@ class SimplexQp {
   // between calls, and any taken out; the order of the others should stay.
   QpAnswer solve(std::span<const double> gram, std::size_t stride, std::span<const double> b,
                  double total, double tolerance, std::span<double> beta);
+
+  // What one call leaves for the next; of at most so many planes.
+  void archive(Archive& archive, std::size_t most) { factor_.archive(archive, most); }
 
  private:
   struct Height {

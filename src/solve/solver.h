@@ -1,8 +1,11 @@
 // Every solver is one function here. It works on a Problem until its Monitor says stop and returns
 // the best point it found with feasible dual variables; whoever calls it has both certified
-// (proof/).
+// (proof/). Where it can tell its whole state it asks the Monitor whether that is wanted. From such
+// a state (SolverOptions::resume) it goes on, with the same problem, options and start, as if it
+// had never stopped: to the same bits.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -47,7 +50,8 @@ struct SolverOptions {
   const Kernels* kernels = &best_kernels();
   PegasosOptions pegasos = {};
   PlaneOptions planes = {};
-  std::span<const Start> start = {};  // one a problem, or none: w = 0
+  std::span<const Start> start = {};       // one a problem, or none: w = 0
+  std::span<const std::byte> resume = {};  // a state that a keeper got: go on from there
   KernelWay kernel_way = KernelWay::by_budget;
   std::uint64_t kernel_memory = std::uint64_t{1} << 30;  // for kernel values that are kept
   std::uint64_t bound_rows = 5000;  // with KernelWay::blocks: rows a bound may always rest on

@@ -39,7 +39,7 @@ ROWS = [f"{group}{number}" for group, count in
 
 # Rows, or parts of them, that are not tested here: why, and where they are. FILE::WORD is looked up.
 FAULTS = "tests/cli/faults_test.py"
-CHECKPOINTS = "there are no checkpoints yet"
+CHECKPOINTS = "tests/cli/checkpoint_test.py"
 NOT_HERE = {
     "T25": ("reads that fail are injected", FAULTS + "::ReadErrorTest"),
     "T26": ("part: short and interrupted reads of files are injected", FAULTS + "::ReadErrorTest"),
@@ -49,17 +49,17 @@ NOT_HERE = {
     "M17": ("there is no Python module yet", ""),
     "R1": ("part: every single write is failed by injection", FAULTS + "::WriteErrorTest"),
     "R2": ("part: EDQUOT, EIO and failing fsync, close and rename are injected", FAULTS + "::WriteErrorTest"),
-    "R3": (CHECKPOINTS, ""),
+    "R3": ("a disk with little room", CHECKPOINTS + "::test_full_disk"),
     "R5": ("kills at every system call are injected", FAULTS + "::KillTest"),
-    "R6": (CHECKPOINTS, ""),
+    "R6": ("kills at random moments", CHECKPOINTS + "::KillTest"),
     "R7": ("the order of system calls is recorded by injection", FAULTS + "::test_power_loss"),
-    "R8": ("part: USR1 asks for a checkpoint; " + CHECKPOINTS, ""),
+    "R8": ("part: USR1 asks for a checkpoint", CHECKPOINTS + "::test_on_request"),
     "R11": ("failing allocations are injected", FAULTS + "::MemoryTest"),
-    "R12": ("part: after an OOM kill the last checkpoint counts; " + CHECKPOINTS, ""),
-    "R13": ("part: the lock is that of a checkpoint folder; " + CHECKPOINTS, ""),
-    "R14": (CHECKPOINTS, ""),
-    "R15": (CHECKPOINTS, ""),
-    "R16": (CHECKPOINTS, ""),
+    "R12": ("part: after an OOM kill the last checkpoint counts", CHECKPOINTS + "::KillTest"),
+    "R13": ("part: the lock is that of a checkpoint", CHECKPOINTS + "::test_held_and_stale"),
+    "R14": ("as R13", CHECKPOINTS + "::test_held_and_stale"),
+    "R15": ("every field", CHECKPOINTS + "::AgreementTest"),
+    "R16": ("damage of all kinds", CHECKPOINTS + "::test_damaged"),
     "R18": ("needs a worker that throws", "tests/base/pool_test.cc::ExceptionReachesTheCaller"),
 }
 

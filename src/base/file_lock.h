@@ -1,0 +1,27 @@
+// One process at a time: a lock that the kernel frees when its holder ends, however it ends.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hinge/result.h"
+
+namespace hinge {
+
+class FileLock {
+ public:
+  FileLock() = default;
+  // Creates `path`, with the number of this process in it, and locks it. Where another process
+  // holds it, fails with lock.held; a file that nobody holds was left by a process that died, and
+  // is taken over with a warning (lock.stale). Throws Failure.
+  FileLock(std::string path, std::vector<Error>& warnings);
+  ~FileLock();  // removes the file
+  FileLock(FileLock&& other) noexcept;
+  FileLock& operator=(FileLock&& other) noexcept;
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+};
+
+}  // namespace hinge

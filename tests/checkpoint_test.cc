@@ -1,0 +1,120 @@
+// Checkpoints as a user of the library sees them; contract/checkpoint_contract_test.cc has what
+// every solver must do, cli/checkpoint_test.py what happens to files.
+#include "hinge/checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include "hinge/train.h"
+#include "support.h"
+
+namespace hinge {
+namespace {
+
+using testing::TempFolder;
+
+std::string model_bytes(const Model& model) {
+  const TempFolder folder(testing::memory_folder());
+  EXPECT_TRUE(save_model(model, folder / "m").ok());
+  return testing::read_file(folder / "m");
+}
+
+struct Case {
+  const char* name;
+  TrainOptions options;
+  std::uint64_t classes = 2;
+};
+
+std::vector<Case> cases() {
+  const auto pegasos = [](PegasosOptions options) {
+    return TrainOptions{.solver = Solver::pegasos, .pegasos = options};
+  };
+  const KernelFunction rbf = {.kind = KernelKind::rbf, .gamma = 0.2};
+  return {{"dual", {.gap = 1e-5}},
+          {"dual_classes", {.gap = 1e-4}, 5},
+          {"focus_classes", {.gap = 1e-4, .solver = Solver::focus}, 3},
+          {"pegasos_classes", pegasos({.epochs = 8}), 7},
+          {"kernel_classes", pegasos({.epochs = 3, .kernel = rbf, .budget = 15}), 3}};
+}
+
+class TrainCheckpoints : public ::testing::TestWithParam<Case> {};
+
+TEST_P(TrainCheckpoints, EveryFileLeadsToTheSameModel) {
+  const Dataset data = testing::random_dataset(
+      {.rows = 160, .features = 12, .noise = 0.2, .classes = GetParam().classes});
+  TrainOptions options = GetParam().options;
+  options.threads = 1;
+  const TrainReport undisturbed = train(data, options).value();
+  const std::string expected = model_bytes(undisturbed.model);
+
+  const TempFolder folder(testing::memory_folder());
+  std::vector<std::string> files;
+  TrainControl control;
+  control.checkpoint = {.path = folder / "ck", .seconds = 0};
+  control.observer = [&](const Progress&) {  // from one thread at a time
+    if (!std::filesystem::exists(folder / "ck")) return;
+    std::string bytes = testing::read_file(folder / "ck");
+    if (files.empty() || files.back() != bytes) files.push_back(std::move(bytes));
+  };
+  options.threads = 3;
+  EXPECT_EQ(model_bytes(train(data, options, control).value().model), expected);
+  ASSERT_FALSE(files.empty());
+  EXPECT_TRUE(looks_like_checkpoint(folder / "ck"));
+  const std::size_t step = files.size() / 8 + 1;
+  for (std::size_t k = 0; k < files.size(); k += step) {
+    testing::write_file(folder / "old", files[k]);
+    options.threads = 1 + static_cast<int>(k % 4);
+    const TrainReport report = train(data, options, {.resume = folder / "old"}).value();
+    EXPECT_EQ(model_bytes(report.model), expected) << k;
+    EXPECT_EQ(report.iterations, undisturbed.iterations);
+    EXPECT_EQ(report.rows_touched, undisturbed.rows_touched);
+    EXPECT_EQ(report.status, undisturbed.status);
+  }
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"ck", "ck.previous", "old"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TrainCheckpoints, ::testing::ValuesIn(cases()),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+TEST(TrainCheckpoint, IsWrittenOnRequestAndSaysWhatItIs) {
+  const Dataset data = testing::random_dataset({.rows = 300, .features = 20, .noise = 0.2});
+  const TempFolder folder(testing::memory_folder());
+  std::atomic<std::uint64_t> requests = 0;
+  TrainControl control;
+  control.checkpoint = {.path = folder / "ck", .seconds = 1e9, .requests = &requests};
+  TrainOptions options = {.cost = 3, .gap = 1e-7};
+  ASSERT_TRUE(train(data, options, control).ok());
+  EXPECT_TRUE(folder.names().empty());  // nobody asked, and it was soon over
+  control.observer = [&](const Progress& progress) { requests += progress.iteration > 0 ? 1 : 0; };
+  ASSERT_TRUE(train(data, options, control).ok());
+  std::vector<Error> warnings;
+  const CheckpointInfo info = read_checkpoint(folder / "ck", warnings).value();
+  EXPECT_TRUE(warnings.empty());
+  EXPECT_EQ(info.solver, "auto:dual");
+  EXPECT_EQ(info.rows, 300U);
+  EXPECT_EQ(info.problems, 1U);
+  const std::pair<std::string, std::string> cost = {"cost", "3"};
+  EXPECT_NE(std::ranges::find(info.options, cost), info.options.end());
+
+  options.cost = 4;
+  const Result<TrainReport> other = train(data, options, {.resume = folder / "ck"});
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().id, "checkpoint.mismatch");
+  EXPECT_EQ(other.error().message, "--cost: 3 in the checkpoint, 4 now");
+}
+
+TEST(TrainCheckpoint, TheLockIsHeldWhileItTrains) {
+  const Dataset data = testing::random_dataset({.rows = 100, .features = 10});
+  const TempFolder folder(testing::memory_folder());
+  TrainControl control;
+  control.checkpoint.path = folder / "ck";
+  std::string second;
+  control.observer = [&](const Progress&) {
+    const Result<TrainReport> other = train(data, {}, {.checkpoint = {.path = folder / "ck"}});
+    second = other.ok() ? "" : other.error().id;
+  };
+  EXPECT_TRUE(train(data, {}, control).ok());
+  EXPECT_EQ(second, "lock.held");
+}
+
+}  // namespace
+}  // namespace hinge
