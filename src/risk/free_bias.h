@@ -83,6 +83,8 @@ class CrossingSearch {
         to = kInfinity;
         continue;
       }
+      // Places that are no numbers, where margins overflowed: nor is this, and solvers look for it.
+      if (near.empty()) return {.at = std::numeric_limits<double>::quiet_NaN()};
       if (!all) density_ = static_cast<double>(near.size()) / (to - from);
       const Crossing crossing = find_crossing(before, near);
       const double far = std::abs(crossing.at - guess);
@@ -108,13 +110,14 @@ class CrossingSearch {
     };
     std::vector<Part> parts(cuts.size() - 1);
     const double scale = static_cast<double>(kBuckets) / (to - from), first = from;
+    if (!std::isfinite(scale)) return;  // as narrow as can be
     pool.run(parts.size(), [&](std::size_t block) {
       Part& part = parts[block];
       for (std::uint64_t k = cuts[block]; k < cuts[block + 1]; ++k) {
         const SlopeBend one = bend(k);
         const double bucket =
             std::clamp((one.place - first) * scale, -1.0, static_cast<double>(kBuckets)) + 1;
-        part.rise[static_cast<std::size_t>(bucket)] += one.rise;
+        if (bucket >= 0) part.rise[static_cast<std::size_t>(bucket)] += one.rise;  // is a number
       }
     });
     for (std::size_t bucket = 0; bucket < kBuckets + 1; ++bucket) {
