@@ -30,7 +30,7 @@ constexpr std::uint64_t kPollRows = 256;  // rows between two questions to the m
 constexpr std::size_t kStallWindow = 50;  // exact passes without progress that mean "stalled"
 constexpr std::size_t kStallWaves = 400;  // the same with a free bias, which comes in long waves
 constexpr double kStiffness = 0.03;       // r of a free bias, times the mean square of a row
-constexpr double kLeastPull = 1e-9;       // r of a free bias, times all costs, is no less
+constexpr double kLeastPull = 1;          // r of a free bias, times all costs, is no less
 constexpr double kStallGap = 1e-9;        // above this gap slow progress is not rounding
 
 template <class Value>
@@ -89,7 +89,7 @@ class DualDescent {
     for (const double square : square_) mean += square;
     mean /= static_cast<double>(m_.rows);
     for (std::uint64_t i = 0; i < m_.rows; ++i) upper += problem_.upper(i);
-    // Beside tiny rows or costs, enough that the sum moves b by more than rounding.
+    // Beside short rows or small costs, enough that the variables can carry b where it belongs.
     stiffness_ = std::max(kStiffness * mean, upper > 0 ? kLeastPull / upper : 1.0);
     for (double& square : square_) square += stiffness_;
   }

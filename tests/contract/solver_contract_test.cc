@@ -400,6 +400,28 @@ TEST_P(ExactSolverContract, ShortRowsLeaveItToTheBias) {
   }
 }
 
+// Small costs, where most variables are at bounds: little but the sum moves a free bias, which once
+// was too slow to get anywhere.
+TEST_P(ExactSolverContract, SmallCostsMoveTheBias) {
+  for (std::uint64_t seed = 1; seed <= 250; ++seed) {
+    Random random(seed);
+    const Dataset data = testing::random_dataset({.rows = 4 + random.below(60),
+                                                  .features = 1 + random.below(12),
+                                                  .nonzeros = 1 + random.below(6),
+                                                  .noise = 0.3,
+                                                  .seed = seed});
+    const std::vector<std::int8_t> y = signs(data, 1);
+    const Problem problem = {.data = &data,
+                             .y = y,
+                             .cost = std::pow(10.0, -4 * random.uniform()),
+                             .bias = 1,
+                             .free_bias = true};
+    const Outcome r = run(GetParam().solve, problem, {.gap = 1e-6, .seconds = 20});
+    EXPECT_EQ(r.reason, StopReason::converged) << seed;
+    EXPECT_LE(r.certificate.relative_gap, 1.001e-6) << seed;
+  }
+}
+
 TEST(SolverAgreement, AllSolversFindTheSameOptimum) {
   for (const Shape& shape : shapes({})) {
     const Sample sample(Precision::f32, shape);
