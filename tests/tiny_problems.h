@@ -1,5 +1,6 @@
-// Five problems small enough to solve by hand. Each comes with its optimum P* = D*, the optimal w
-// and a dual point, and the derivation. P(w) = 1/2|w|^2 + C sum_i c_i max(0, 1 - y_i <w,x_i>).
+// Problems small enough to solve by hand. Each comes with its optimum P* = D*, the optimal w
+// and a dual point, and the derivation. P(w) = 1/2|w|^2 + C sum_i c_i max(0, 1 - y_i <w,x_i>); with
+// a free bias b the margin is y_i (<w,x_i> + b), and sum_i y_i alpha_i = 0.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,7 @@ struct TinyProblem {
   double optimum;
   std::vector<double> w;      // optimal, with the weight of the constant feature last if bias != 0
   std::vector<double> alpha;  // one optimal dual point
+  bool free_bias = false;     // then bias is 1
 };
 
 // The data of a tiny problem as a Dataset (labels are y), with a Problem on it.
@@ -52,7 +54,8 @@ class TinyData {
                .y = tiny_.y,
                .costs = tiny_.row_weights,
                .cost = tiny_.cost,
-               .bias = tiny_.bias};
+               .bias = tiny_.bias,
+               .free_bias = tiny_.free_bias};
   }
   TinyData(const TinyData&) = delete;
   TinyData& operator=(const TinyData&) = delete;
@@ -97,6 +100,33 @@ inline std::vector<TinyProblem> tiny_problems() {
       // (1,1)
       // gives v = (1,-1, 2-2), D = 2 - 1.
       {"constant feature", {{1, 0}, {0, 1}}, {1, -1}, {}, 10, 2, 1, {1, -1, 0}, {1, 1}},
+
+      // Free bias. Points 9 and 11, halfway at 10: w = 1, b = -10, no loss, P* = 1/2, whatever the
+      // size of b. Dual: both variables are equal, v = 11 a - 9 a = 2 a, D = 2 a - 2 a^2, largest
+      // at a = 1/2.
+      {"far from 0", {{11}, {9}}, {1, -1}, {}, 1, 1, 0.5, {1, -10}, {0.5, 0.5}, true},
+
+      // The same at 0 and 2: here a row of zeros matters.
+      {"zeros and a bias", {{0}, {2}}, {-1, 1}, {}, 1, 1, 0.5, {1, -1}, {0.5, 0.5}, true},
+
+      // Only rows of zeros: 2 max(0, 1-b) + max(0, 1+b) falls up to b = 1 and rises from there, P*
+      // = 2. Dual: the positive rows have as much as the negative one, which is at its bound, D
+      // = 2.
+      {"only a bias", {{0}, {0}, {0}}, {1, 1, -1}, {}, 1, 1, 2, {0, 1}, {0.5, 0.5, 1}, true},
+
+      // Points 1 and -1, the first twice as dear, C = 1/8. Both variables are equal and at most
+      // 1/8; v = 2 a, D = 2 a - 2 a^2 rises up to 1/2: a = 1/8, D = 7/32, w = 1/4. The first row is
+      // between its bounds, so at the margin: b = 3/4. P = 1/32 + 1/8 (1 + 1/2).
+      {"weights and a bias",
+       {{1}, {-1}},
+       {1, -1},
+       {2, 1},
+       0.125,
+       1,
+       7.0 / 32,
+       {0.25, 0.75},
+       {0.125, 0.125},
+       true},
   };
 }
 

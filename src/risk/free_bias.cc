@@ -32,6 +32,7 @@ Window narrow(const Bends& bends, double slope, const Window& window, Pool& pool
   using Rises = std::array<double, kBuckets + 2>;  // by bucket; below and above all of them too
   std::vector<Rises> parts(bends.cuts.size() - 1);
   const double scale = static_cast<double>(kBuckets) / (window.to - window.from);
+  if (!std::isfinite(scale)) return window;  // as narrow as can be
   pool.run(parts.size(), [&](std::size_t block) {
     Rises rises = {};
     for (std::uint64_t k = bends.cuts[block]; k < bends.cuts[block + 1]; ++k) {
@@ -117,21 +118,24 @@ Crossing CrossingSearch::find(std::span<const double> places, std::span<const do
                               Pool& pool) {
   const Bends bends = {.places = places, .rises = rises, .cuts = cuts};
   const auto count = static_cast<double>(places.size());
-  for (double half = window_;; half = half < kWidest ? kWiden * half : kInfinity) {
-    Window window = {.from = guess - half, .to = guess + half};
-    const bool all = half == kInfinity;
+  for (double half = window_;; half = half > 0 && half < kWidest ? kWiden * half : kInfinity) {
+    const bool all = !(half < kInfinity);
+    Window window;
+    if (!all) window = {.from = guess - half, .to = guess + half};
     if (!all && density_ * 2 * half > count / kCrowd) window = narrow(bends, slope, window, pool);
     auto [before, near] = inside(bends, slope, window, pool);
     double rise = 0;
     for (const SlopeBend& bend : near) rise += bend.rise;
     const bool found = !near.empty() && before < 0 && before + rise > 0;
     if (!found && !all) continue;
-    if (!all) density_ = static_cast<double>(near.size()) / (window.to - window.from);
-    if (near.empty()) return {};  // no place is a number
+    // No place is a number, where margins overflowed: nor is this, and solvers look for it.
+    if (near.empty()) return {.at = std::numeric_limits<double>::quiet_NaN()};
+    const double width = window.to - window.from;
+    if (!all && width > 0) density_ = static_cast<double>(near.size()) / width;
     const Crossing crossing = find_crossing(before, near);
-    window_ =
-        std::max({kFar * std::abs(crossing.at - guess), window_ == kInfinity ? kFirst : window_ / 2,
-                  density_ > 0 ? kLeast / density_ : 0.0});
+    const double far = std::abs(crossing.at - guess);
+    window_ = std::max({window_ < kInfinity ? window_ / 2 : kFirst, kFar * far,
+                        density_ > 0 ? kLeast / density_ : 0.0});
     return crossing;
   }
 }

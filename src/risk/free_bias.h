@@ -51,7 +51,7 @@ class CrossingSearch {
 
   void archive(Archive& archive) {
     archive(window_, density_);
-    archive.require(window_ > 0 && density_ >= 0);
+    archive.require(window_ >= 0 && density_ >= 0);
   }
 
  private:

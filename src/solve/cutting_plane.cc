@@ -38,7 +38,8 @@ constexpr double kRoundSteps = 200, kRoundPasses = 6;
 // where 1 is its end.
 constexpr double kRange = 2, kBeyondEnd = 1.25;
 constexpr double kNoStep = -1;
-constexpr double kBad = 0.3;  // a step on all rows that goes less far towards a round's end
+constexpr double kLittle = 0.01;  // of the gap
+constexpr double kBad = 0.3;      // a step on all rows that goes less far towards a round's end
 constexpr std::uint64_t kPatience = 50;  // steps without progress that mean "stalled"
 constexpr double kRounding = 1e-15;      // of the primal: less is no progress
 constexpr double kDoubt = 1e-9;          // primal below bound by more: rounding has run away
@@ -263,7 +264,7 @@ class CuttingPlane {
         return step_within_reach();
       default: {
         const double go = method_ == Solver::ocas3 ? three_points() : search(range());
-        return {.go = go, .plane = (1 - mu_) * go + mu_, .primal = objective(go)};
+        return beyond_minimum({go, (1 - mu_) * go + mu_, objective(go)});
       }
     }
   }
@@ -313,6 +314,21 @@ class CuttingPlane {
       step.plane = std::min((1 - mu_) * step.go + mu_, most);
     }
     step.primal = objective(step.go);
+    return beyond_minimum(step);
+  }
+
+  // A plane must lie where F rises, or it need not cut w_t off. search() goes along a straight line
+  // in a free bias, while F has the best one of every point: it may still fall where that line does
+  // not. So a step that gained little goes on while F falls.
+  Step beyond_minimum(Step step) {
+    if (!problem_.free_bias || method_ == Solver::ocas3) return step;
+    if (round_primal_ - step.primal > kLittle * (round_primal_ - dual_)) return step;
+    for (double ahead = step.plane - step.go; ahead > 0; ahead *= 2) {
+      const double primal = objective(step.plane);
+      if (!(primal < step.primal)) break;
+      step = {step.plane, std::min(1.0, step.plane + 2 * ahead), primal};
+      if (step.go >= 1) break;
+    }
     return step;
   }
   void follow_active(double go, double plane) {

@@ -29,7 +29,9 @@ constexpr double kFirstLook = 0.06;       // first exact pass: estimated gap bel
 constexpr double kNextLook = 0.2;         // later ones: below this share of the last exact gap
 constexpr std::uint64_t kPollRows = 256;  // rows between two questions to the monitor
 constexpr std::size_t kStallWindow = 50;  // exact passes without progress that mean "stalled"
+constexpr std::size_t kStallWaves = 400;  // the same with a free bias, which comes in long waves
 constexpr double kStiffness = 0.03;       // r of a free bias, times the mean square of a row
+constexpr double kLeastPull = 1;          // r of a free bias, times all costs, is no less
 constexpr double kStallGap = 1e-9;        // above this gap slow progress is not rounding
 
 template <class Value>
@@ -57,7 +59,7 @@ class DualDescent {
       look_once_more();
     }
     solution_.w = std::move(best_w_);
-    solution_.alpha = std::move(alpha_);
+    solution_.alpha = std::move(best_alpha_.empty() ? alpha_ : best_alpha_);
     return std::move(solution_);
   }
 
@@ -66,6 +68,7 @@ class DualDescent {
     archive.sized(w_, problem_.dimension());
     archive.sized(best_w_, problem_.dimension());
     archive.sized(alpha_, m_.rows);
+    archive.sized(best_alpha_, problem_.free_bias ? m_.rows : 0);
     archive.sized(gradient_, m_.rows);
     archive(primal_, dual_, exact_gap_, estimate_, trust_, rest_beyond_, refreshes_, gaps_);
     archive(at_zero_, best_, centre_, sum_, slope_, search_, solution_.iterations,
@@ -121,10 +124,12 @@ class DualDescent {
       }
     });
     if (problem_.free_bias) {
-      double mean = 0;
+      double mean = 0, upper = 0;
       for (const double square : square_) mean += square;
       mean /= static_cast<double>(m_.rows);
-      stiffness_ = mean > 0 ? kStiffness * mean : 1.0;
+      for (std::uint64_t i = 0; i < m_.rows; ++i) upper += problem_.upper(i);
+      // Beside short rows or small costs, enough that the variables can carry b where it belongs.
+      stiffness_ = std::max(kStiffness * mean, upper > 0 ? kLeastPull / upper : 1.0);
       for (double& square : square_) square += stiffness_;
     }
     if (!options_.start.empty() && !options_.start[0].alpha.empty()) begin_at(options_.start[0]);
@@ -266,8 +271,12 @@ class DualDescent {
       primal_ = primal;
       best_w_ = w_;
     }
-    dual_ = std::max(dual_, sum.alpha - norm / 2);
-    exact_gap_ = primal - (sum.alpha - norm / 2);
+    // With a free bias what is left of the sum is charged for (certificate.cc); and the bound may
+    // fall again, as the sum is brought back to 0.
+    const double dual = sum.alpha - norm / 2 - std::abs(sum_ * best_);
+    if (problem_.free_bias && (dual > dual_ || best_alpha_.empty())) best_alpha_ = alpha_;
+    dual_ = std::max(dual_, dual);
+    exact_gap_ = primal - dual;
     if (estimate_ > 0) trust_ = std::clamp(exact_gap_ / estimate_, 0.3, 1.5);
     rest_beyond_ = kRestFactor * std::sqrt(sum.squares / static_cast<double>(m_.rows));
     if (!at_zero_) solution_.rows_touched += m_.rows;
@@ -294,12 +303,14 @@ class DualDescent {
   }
 
   // No progress over a window of exact passes: none at all, or none worth the name where only
-  // rounding is left.
+  // rounding is left. A free bias and the sum go round each other, and the best values wait.
   bool stalled() {
     gaps_.push_back(relative_gap());
-    if (gaps_.size() <= kStallWindow) return false;
-    const double before = gaps_.front();
-    gaps_.pop_front();
+    const bool waves = problem_.free_bias && gaps_.back() >= kStallGap;
+    const std::size_t window = waves ? kStallWaves : kStallWindow;
+    if (gaps_.size() <= window) return false;
+    const double before = gaps_[gaps_.size() - 1 - window];
+    if (gaps_.size() > kStallWaves) gaps_.pop_front();
     return gaps_.back() == before || (gaps_.back() < kStallGap && gaps_.back() > 0.999 * before);
   }
 
@@ -402,6 +413,7 @@ class DualDescent {
 
   std::vector<double> w_, best_w_;
   std::vector<double> alpha_, square_, gradient_;  // square_[i] = |x_i|^2 + S^2
+  std::vector<double> best_alpha_;                 // free bias only
   std::vector<std::uint64_t> list_;                // rows the next epoch visits, in order
   double primal_ = std::numeric_limits<double>::infinity();
   double dual_ = 0;  // alpha = 0 is feasible

@@ -42,6 +42,7 @@ struct Shape {
   double bias = 0;
   bool weighted = false;
   bool wandering = false;
+  bool free_bias = false;
 };
 ActiveUse use_of(const Shape& shape) {
   return shape.wandering ? ActiveUse::wandering : ActiveUse::narrowed;
@@ -54,6 +55,11 @@ std::vector<Shape> shapes() {
           {"wide_costs", 128, 32, 5, Precision::f32, 0, true},
           {"wandering", 70, 40, 6, Precision::f32, 0, false, true},
           {"wandering_f64_bias_costs", 200, 12, 5, Precision::f64, 0.7, true, true},
+          {"free_tall", 90, 6, 4, Precision::f32, 0, false, false, true},
+          {"free_tall_f64_costs", 80, 5, 5, Precision::f64, 0, true, false, true},
+          {"free_wide_costs", 50, 30, 6, Precision::f32, 0, true, false, true},
+          {"free_wandering", 60, 30, 6, Precision::f64, 0, true, true, true},
+          {"free_no_features_set", 5, 4, 0, Precision::f32, 0, false, false, true},
           {"one_row", 1, 3, 2},
           {"no_features_set", 3, 4, 0, Precision::f32, 0.5}};
 }
@@ -72,7 +78,12 @@ struct Sample {
       costs.resize(data.rows());
       for (double& c : costs) c = random.below(7) == 0 ? 0.0 : 0.25 + random.uniform();
     }
-    problem = {.data = &data, .y = y, .costs = costs, .cost = 1, .bias = shape.bias};
+    problem = {.data = &data,
+               .y = y,
+               .costs = costs,
+               .cost = 1,
+               .bias = shape.free_bias ? 1.0 : shape.bias,
+               .free_bias = shape.free_bias};
   }
   Sample(const Sample&) = delete;
   Sample& operator=(const Sample&) = delete;
@@ -102,15 +113,17 @@ Vector random_vector(std::size_t size, double scale, Random& random) {
 // The rows as a table, and what can be asked of them, by definition.
 class Table {
  public:
-  explicit Table(const Problem& problem) : dimension(problem.dimension()) {
+  explicit Table(const Problem& problem)
+      : dimension(problem.regularised()), free_bias(problem.free_bias) {
     problem.data->visit([&](const auto& m) {
       for (std::uint64_t i = 0; i < m.rows; ++i) {
         Vector row(dimension);
         for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
           row[m.columns[k]] = problem.y[i] * static_cast<double>(m.values[k]);
         }
-        if (problem.bias != 0) row.back() = problem.y[i] * problem.bias;
+        if (problem.bias != 0 && !free_bias) row.back() = problem.y[i] * problem.bias;
         yx.push_back(std::move(row));
+        y.push_back(problem.y[i]);
         cost.push_back(problem.costs.empty() ? 1 : problem.costs[i]);
       }
     });
@@ -118,10 +131,41 @@ class Table {
   std::size_t rows() const { return yx.size(); }
   double margin(std::size_t i, const Vector& w) const { return dot(yx[i], w); }
   double length(std::size_t i) const { return std::sqrt(dot(yx[i], yx[i])); }
-  double risk(const Vector& w) const {
-    double sum = 0;
-    for (std::size_t i = 0; i < rows(); ++i) sum += cost[i] * std::max(0.0, 1 - margin(i, w));
-    return sum;
+  Vector margins(const Vector& w) const {
+    Vector z;
+    for (std::size_t i = 0; i < rows(); ++i) z.push_back(margin(i, w));
+    return z;
+  }
+  // R(w); of rows that are not active, s_i (1 - z_i) instead.
+  double risk(const Vector& w, const std::vector<bool>& active = {}, const Vector& s = {}) const {
+    const Vector z = margins(w);
+    if (!free_bias) return sum(z, 0, active, s);
+    double least = kInfinity;  // at some bend of an active row
+    for (std::size_t i = 0; i < rows(); ++i) {
+      if (!active.empty() && !active[i]) continue;
+      least = std::min(least, sum(z, y[i] * (1 - z[i]), active, s));
+    }
+    return least;
+  }
+  // With this bias.
+  double risk_at(const Vector& w, double b, const std::vector<bool>& active = {},
+                 const Vector& s = {}) const {
+    return sum(margins(w), b, active, s);
+  }
+  // The best bias, if there is one only.
+  std::optional<double> best_bias(const Vector& w, const std::vector<bool>& active,
+                                  const Vector& s) const {
+    const Vector z = margins(w);
+    const double least = risk(w, active, s), slack = 1e-11 * (1 + std::abs(least));
+    double low = kInfinity, high = -kInfinity;
+    for (std::size_t i = 0; i < rows(); ++i) {
+      const double b = y[i] * (1 - z[i]);
+      if (!active[i] || sum(z, b, active, s) > least + slack) continue;
+      low = std::min(low, b);
+      high = std::max(high, b);
+    }
+    if (high - low > 1e-12 * (1 + std::abs(low))) return std::nullopt;
+    return low;
   }
   // The plane of some statuses.
   Vector slope(const Vector& s) const {
@@ -132,10 +176,38 @@ class Table {
     return a;
   }
   double offset(const Vector& s) const { return dot(s, cost); }
+  // sum_i s_i c_i y_i, which is 0 if there is a free bias.
+  double balance(const Vector& s) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < rows(); ++i) sum += s[i] * cost[i] * y[i];
+    return sum;
+  }
+  // The heavier side gives.
+  Vector balanced(Vector s) const {
+    if (!free_bias) return s;
+    double sides[2] = {};
+    for (std::size_t i = 0; i < rows(); ++i) sides[y[i] > 0 ? 1 : 0] += s[i] * cost[i];
+    const std::size_t heavier = sides[1] > sides[0] ? 1 : 0;
+    for (std::size_t i = 0; i < rows(); ++i) {
+      if ((y[i] > 0 ? 1U : 0U) == heavier) s[i] *= sides[1 - heavier] / sides[heavier];
+    }
+    return s;
+  }
 
-  std::size_t dimension;
+  std::size_t dimension;  // without a free bias
+  bool free_bias;
   std::vector<Vector> yx;  // y_i x_i
-  Vector cost;
+  Vector cost, y;
+
+ private:
+  double sum(const Vector& z, double b, const std::vector<bool>& active, const Vector& s) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < rows(); ++i) {
+      const double inside = 1 - z[i] - y[i] * b;
+      sum += cost[i] * (active.empty() || active[i] ? std::max(0.0, inside) : s[i] * inside);
+    }
+    return sum;
+  }
 };
 
 // A risk and the plain reference side by side: every call is made on both and what can be asked is
@@ -150,7 +222,11 @@ class Pair {
     active.assign(table.rows(), true);
     now.resize(table.rows());
     for (std::size_t i = 0; i < table.rows(); ++i) now[i] = table.margin(i, w) < 1 ? 1 : 0;
-    expect_near(risk->begin(w), table.risk(w), "begin");
+    Vector from = w;
+    if (table.free_bias) from.push_back(0.25);
+    trial_bias = std::nullopt;
+    expect_near(risk->begin(from), table.risk(w), "begin");
+    expect_best_bias();
     check();
   }
 
@@ -163,23 +239,25 @@ class Pair {
     }
     risk->set_trial(beta);
     trial_weights = beta;
+    if (table.free_bias) trial_bias = table.best_bias(trial, active, now);
     check();
   }
 
   Vector point(double t) const { return between(anchor, trial, t); }
   // The plane of the statuses now, and what active rows add to it.
-  double risk_active(const Vector& w) const {
-    double sum = 0;
-    for (std::size_t i = 0; i < table.rows(); ++i) {
-      const double inside = 1 - table.margin(i, w);
-      sum += table.cost[i] * (active[i] ? std::max(0.0, inside) : now[i] * inside);
-    }
-    return sum;
+  double risk_active(const Vector& w) const { return table.risk(w, active, now); }
+  // Of the anchor.
+  double bias() { return table.free_bias ? risk->anchor().back() : 0; }
+  double margin(std::size_t i) { return table.margin(i, anchor) + table.y[i] * bias(); }
+  void expect_best_bias() {
+    if (!table.free_bias) return;
+    expect_near(table.risk_at(anchor, bias(), active, now), risk_active(anchor), "best bias");
   }
 
   void advance(double t) {
     anchor = point(t);
     risk->advance(t);
+    if (t > 0) expect_best_bias();
     check();
   }
 
@@ -189,13 +267,30 @@ class Pair {
     // Statuses of active rows are those at the point, but for rows so near the margin that
     // rounding decides; others keep theirs.
     const Vector found = statuses_of(slot);
+    int between = 0;
     for (std::size_t i = 0; i < table.rows(); ++i) {
       const double z = table.margin(i, w);
-      EXPECT_TRUE(found[i] == 0 || found[i] == 1);
+      between += found[i] == 0 || found[i] == 1 ? 0 : 1;
+      EXPECT_GE(found[i], 0);
+      EXPECT_LE(found[i], 1);
       if (!active[i]) {
         EXPECT_EQ(found[i], now[i]) << i;
+      } else if (table.free_bias) {
+        continue;  // those that touch, below
       } else if (std::abs(1 - z) > 1e-9) {
         EXPECT_EQ(found[i], z < 1 ? 1 : 0) << i;
+      }
+    }
+    EXPECT_LE(between, table.free_bias ? 1 : 0);
+    if (table.free_bias) {
+      EXPECT_NEAR(table.balance(found), 0, 1e-13 * (1 + table.offset(found)));
+      // The row at the bend is looked at in any case, whatever its share came to.
+      const Vector z = table.margins(w);
+      const double least = risk_active(w) + 1e-10;
+      bend_rows.assign(table.rows(), false);
+      for (std::size_t i = 0; i < table.rows(); ++i) {
+        const double at = table.y[i] * (1 - z[i]);
+        bend_rows[i] = active[i] && table.risk_at(w, at, active, now) <= least;
       }
     }
     now = found;
@@ -207,7 +302,8 @@ class Pair {
     return b;
   }
 
-  void plane_of(std::size_t slot, const Vector& statuses) {
+  void plane_of(std::size_t slot, const Vector& any) {
+    const Vector statuses = table.balanced(any);
     expect_near(risk->plane_of(slot, statuses), table.offset(statuses), "b of given statuses");
     planes[slot] = statuses;
     check();
@@ -249,6 +345,7 @@ class Pair {
 
   void mark() {
     mark_point = anchor;
+    mark_bias = bias();
     risk->mark();
     EXPECT_EQ(risk->moved(), 0.0);
     check();
@@ -259,10 +356,22 @@ class Pair {
     std::vector<bool> near(table.rows());
     std::uint64_t count = 0;
     for (std::size_t i = 0; i < table.rows(); ++i) {
-      near[i] = std::abs(1 - table.margin(i, anchor)) <= width;
+      near[i] = std::abs(1 - margin(i)) <= width;
       count += near[i] ? 1U : 0U;
     }
     const std::uint64_t found = risk->narrow(width);
+    if (found == count + 1 && table.free_bias) {
+      // The row at the newest plane's bend; which one does not show where there are several.
+      for (std::size_t i = 0; i < table.rows(); ++i) {
+        if (!bend_rows[i] || near[i]) continue;
+        near[i] = true;
+        ++count;
+      }
+      if (found < count) {
+        widen();
+        return false;
+      }
+    }
     EXPECT_EQ(found, count);
     if (found > 0) active = near;
     check();
@@ -271,6 +380,7 @@ class Pair {
 
   void widen() {
     trial = anchor;
+    trial_bias = bias();
     anchor = mark_point;
     trial_weights.clear();
     active.assign(table.rows(), true);
@@ -301,8 +411,9 @@ class Pair {
       EXPECT_LE(found, table.risk(point(t)) * (1 + kSame) + kSame);
     }
     const std::vector<double> w = risk->anchor();
-    ASSERT_EQ(w.size(), anchor.size());
-    for (std::size_t j = 0; j < w.size(); ++j) EXPECT_NEAR(w[j], anchor[j], kSame * (1 + norm()));
+    ASSERT_EQ(w.size(), anchor.size() + (table.free_bias ? 1 : 0));
+    for (std::size_t j = 0; j < anchor.size(); ++j)
+      EXPECT_NEAR(w[j], anchor[j], kSame * (1 + norm()));
     const std::span<const double> gram = risk->gram();
     std::vector<Vector> a(planes.size());
     double longest = 0;
@@ -327,10 +438,17 @@ class Pair {
   // The minimum along the segment: no point of a dense scan is lower, and the slope, by finite
   // differences, changes its sign there.
   void search(double a, double b, double t_max) {
-    const auto f = [&](double t) { return a / 2 * t * t + b * t + risk_active(point(t)); };
+    const double from = bias();
+    const auto f = [&](double t) {
+      const double linear = from + t * (trial_bias.value_or(0) - from);
+      const double r =
+          table.free_bias ? table.risk_at(point(t), linear, active, now) : risk_active(point(t));
+      return a / 2 * t * t + b * t + r;
+    };
     const double t = risk->search(a, b, t_max);
     EXPECT_GE(t, 0.0);
     EXPECT_LE(t, t_max);
+    if (table.free_bias && !trial_bias) return;
     const double far = std::min(t_max, 1e6);
     if (t > far) {  // falls for ever, or almost
       EXPECT_LE(f(far), f(far / 2) + 1e-10 * (1 + std::abs(f(far))));
@@ -360,7 +478,7 @@ class Pair {
     const Vector a = table.slope(s), found = risk->statuses(beta);
     for (std::size_t i = 0; i < s.size(); ++i) expect_near(found[i], s[i], "statuses");
     const ExactValues values = risk->exact(beta);
-    expect_near(values.risk, table.risk(anchor), "exact risk");
+    expect_near(values.risk, table.risk_at(anchor, bias()), "exact risk");
     expect_near(values.b, table.offset(s), "exact b");
     expect_near(values.square, dot(a, a), "exact square");
   }
@@ -373,7 +491,7 @@ class Pair {
       const double b = table.offset(statuses_of(k));
       for (const double scale : {0.1, 1.0, 10.0}) {
         const Vector w = random_vector(table.dimension, scale, random);
-        EXPECT_LE(dot(a, w) + b, table.risk(w) * (1 + 1e-12));
+        EXPECT_LE(dot(a, w) + b, table.risk(w) * (1 + 1e-12) + (table.free_bias ? 1e-11 : 0));
       }
     }
   }
@@ -406,8 +524,11 @@ class Pair {
   Table table;
   std::unique_ptr<Risk> risk;
   Vector anchor, trial, mark_point;
-  Vector trial_weights;  // empty: the trial is no sum of planes
-  Vector now;            // statuses of the newest plane
+  Vector trial_weights;              // empty: the trial is no sum of planes
+  Vector now;                        // statuses of the newest plane
+  std::optional<double> trial_bias;  // if known
+  double mark_bias = 0;
+  std::vector<bool> bend_rows;  // of the newest plane
   std::vector<bool> active;
   std::vector<std::optional<Vector>> planes;  // statuses, by slot
 };
@@ -420,7 +541,8 @@ std::vector<Param> params(bool wandering_only = false) {
   std::vector<Param> all;
   for (const RiskCase& risk : risks()) {
     for (const Shape& shape : shapes()) {
-      if (shape.wandering || !wandering_only) all.push_back({risk, shape});
+      // With a free bias no row ceases to be active.
+      if ((shape.wandering && !shape.free_bias) || !wandering_only) all.push_back({risk, shape});
     }
   }
   return all;
@@ -445,7 +567,11 @@ TEST_P(RiskContract, ValuesAtAPoint) {
     pair.begin(random_vector(pair.table.dimension, scale, random));
     EXPECT_EQ(pair.risk->active(), sample_.data.rows());
     EXPECT_EQ(pair.risk->segment().square, 0.0);
-    EXPECT_EQ(pair.risk->anchor(), pair.anchor);
+    Vector anchor = pair.risk->anchor();
+    anchor.resize(pair.anchor.size());
+    EXPECT_EQ(anchor, pair.anchor);
+    if (!GetParam().shape.free_bias) continue;
+    EXPECT_EQ(pair.risk->keep_near(0.1, 0.1), sample_.data.rows());
   }
 }
 
@@ -594,18 +720,21 @@ TEST_P(RiskContract, MarkNarrowWiden) {
   pair.advance(0.5);
   double sum = 0;
   for (std::size_t i = 0; i < pair.table.rows(); ++i) {
-    sum += std::pow(pair.table.margin(i, pair.anchor) - pair.table.margin(i, pair.mark_point), 2);
+    const double before = pair.table.margin(i, pair.mark_point) + pair.table.y[i] * pair.mark_bias;
+    sum += std::pow(pair.margin(i) - before, 2);
   }
   Pair::expect_near(pair.risk->moved(), std::sqrt(sum / static_cast<double>(pair.table.rows())),
                     "moved");
   pair.plane(1, 0);  // statuses of the anchor
   pair.mark();
   const std::uint64_t rows = sample_.data.rows();
-  EXPECT_FALSE(pair.narrow(-1));
+  if (!pair.table.free_bias) {
+    EXPECT_FALSE(pair.narrow(-1));
+  }
   EXPECT_EQ(pair.risk->active(), rows);
   const double width = pair.risk->width_of(0.5);
   const auto within = [&](std::size_t i) {
-    return std::abs(1 - pair.table.margin(i, pair.anchor)) <= width * (1 + 1e-12);
+    return std::abs(1 - pair.margin(i)) <= width * (1 + 1e-12) + 1e-12;
   };
   std::uint64_t near = 0;
   for (std::size_t i = 0; i < pair.table.rows(); ++i) near += within(i) ? 1U : 0U;
@@ -756,7 +885,8 @@ TEST_P(RiskContract, SameBitsForAnyThreadsAndInstructionSet) {
 TEST(RiskBits, SameForAnyThreadsOnManyRows) {
   const Shape large[] = {{"tall", 30000, 60, 12, Precision::f32, 0.5, true},
                          {"wide", 9000, 2500, 30, Precision::f32, 0, true},
-                         {"wandering", 30000, 60, 12, Precision::f32, 0, false, true}};
+                         {"wandering", 30000, 60, 12, Precision::f32, 0, false, true},
+                         {"free", 30000, 60, 12, Precision::f32, 0, true, false, true}};
   for (const RiskCase& risk : risks()) {
     for (const Shape& shape : large) {
       const Sample sample(shape);

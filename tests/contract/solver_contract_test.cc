@@ -32,7 +32,8 @@ Solution pegasos(const Problem& problem, const SolverOptions& options, Monitor& 
 struct SolverCase {
   const char* name;
   SolveFunction solve;
-  double finest = 0;  // the smallest gap it can be asked for in reasonable time; 0: any
+  double finest = 0;      // the smallest gap it can be asked for in reasonable time; 0: any
+  bool free_bias = true;  // takes one
 
   double gap(double wanted) const { return std::max(wanted, finest); }
 };
@@ -45,7 +46,7 @@ Solution planes(const Problem& problem, const SolverOptions& options, Monitor& m
 
 std::vector<SolverCase> solvers() {
   return {{"dual", solve_dual},
-          {"pegasos", pegasos, 1e-3},
+          {"pegasos", pegasos, 1e-3, false},
           {"cpa", planes<Solver::cpa>, 1e-6},
           {"ocas", planes<Solver::ocas>},
           {"ocas3", planes<Solver::ocas3>},
@@ -88,14 +89,31 @@ void expect_feasible(const Problem& problem, const std::vector<double>& alpha) {
     ASSERT_GE(alpha[i], 0.0) << i;
     ASSERT_LE(alpha[i], problem.upper(i)) << i;
   }
+  if (!problem.free_bias) return;
+  double sum = 0, all = 0;
+  for (std::size_t i = 0; i < alpha.size(); ++i) {
+    sum += problem.y[i] * alpha[i];
+    all += alpha[i];
+  }
+  ASSERT_NEAR(sum, 0, 1e-12 * all);
 }
 
 // A noisy problem with everything a solver meets: rows of no weight, row weights, a bias. Cutting
 // planes keep planes in another way where rows are few beside the columns.
 constexpr std::uint64_t kRows = 600, kFewRows = 250;
+struct Shape {
+  std::uint64_t rows = kRows;
+  bool free_bias = false;
+};
+std::vector<Shape> shapes(const SolverCase& solver) {
+  std::vector<Shape> all = {{kRows}, {kFewRows}, {kRows, true}, {kFewRows, true}};
+  if (!solver.free_bias) all.resize(2);
+  return all;
+}
+
 struct Sample {
-  explicit Sample(Precision precision, std::uint64_t rows = kRows)
-      : data(testing::random_dataset({.rows = rows,
+  explicit Sample(Precision precision, const Shape& shape = {})
+      : data(testing::random_dataset({.rows = shape.rows,
                                       .features = 80,
                                       .nonzeros = 9,
                                       .noise = 0.1,
@@ -105,7 +123,12 @@ struct Sample {
         costs(data.rows()) {
     Random random(5);
     for (double& c : costs) c = random.below(8) == 0 ? 0.0 : 0.25 + random.uniform();
-    problem = {.data = &data, .y = y, .costs = costs, .cost = 2, .bias = 0.5};
+    problem = {.data = &data,
+               .y = y,
+               .costs = costs,
+               .cost = 2,
+               .bias = shape.free_bias ? 1 : 0.5,
+               .free_bias = shape.free_bias};
   }
   Dataset data;
   std::vector<std::int8_t> y;
@@ -118,6 +141,7 @@ class ExactSolverContract : public ::testing::TestWithParam<SolverCase> {};
 
 TEST_P(SolverContract, SolvesTinyProblems) {
   for (const TinyProblem& tiny : tiny_problems()) {
+    if (tiny.free_bias && !GetParam().free_bias) continue;
     const TinyData<float> data(tiny);
     const double gap = GetParam().gap(1e-10);
     const Outcome r = run(GetParam().solve, data.problem, {.gap = gap, .seconds = kNever});
@@ -125,39 +149,43 @@ TEST_P(SolverContract, SolvesTinyProblems) {
     EXPECT_NEAR(r.certificate.primal, tiny.optimum, 10 * gap * tiny.optimum) << tiny.name;
     EXPECT_NEAR(r.certificate.dual, tiny.optimum, 10 * gap * tiny.optimum) << tiny.name;
     for (std::size_t j = 0; j < tiny.w.size(); ++j) {
-      // P is strongly convex: |w - w*|^2 <= 2 (P - P*).
-      EXPECT_NEAR(r.solution.w[j], tiny.w[j], 2 * std::sqrt(gap * tiny.optimum) + 1e-9)
+      // P is strongly convex: |w - w*|^2 <= 2 (P - P*). Not in a free bias, which follows w.
+      const double more = j < data.problem.regularised() ? 1 : 30;
+      EXPECT_NEAR(r.solution.w[j], tiny.w[j], more * (2 * std::sqrt(gap * tiny.optimum) + 1e-9))
           << tiny.name;
     }
   }
 }
 
 TEST_P(SolverContract, ReportsTheGapItReached) {
-  for (const auto& [precision, rows] : {std::pair(Precision::f32, kRows),
-                                        {Precision::f64, kRows},
-                                        {Precision::f32, kFewRows},
-                                        {Precision::f64, kFewRows}}) {
-    const Sample sample(precision, rows);
-    const Outcome best = run(solve_dual, sample.problem, {.gap = 1e-11, .seconds = kNever});
-    for (const double wanted : {1e-1, 1e-3, 1e-6}) {
-      const double gap = GetParam().gap(wanted);
-      const Outcome r = run(GetParam().solve, sample.problem, {.gap = gap, .seconds = kNever});
-      expect_feasible(sample.problem, r.solution.alpha);
-      EXPECT_EQ(r.reason, StopReason::converged);
-      EXPECT_LE(r.certificate.relative_gap, gap * (1 + 1e-9));
-      // The solver's own last words agree with the recomputation.
-      EXPECT_NEAR(r.trace.back().primal, r.certificate.primal, 1e-9 * r.certificate.primal);
-      EXPECT_NEAR(r.trace.back().dual, r.certificate.dual, 1e-9 * r.certificate.primal);
-      // Lower bound <= optimum <= primal, with the optimum known to 1e-11.
-      EXPECT_LE(r.certificate.dual, best.certificate.primal * (1 + 1e-12));
-      EXPECT_GE(r.certificate.primal, best.certificate.dual * (1 - 1e-12));
+  for (const Shape& shape : shapes(GetParam())) {
+    for (const Precision precision : {Precision::f32, Precision::f64}) {
+      const Sample sample(precision, shape);
+      const Outcome best = run(solve_dual, sample.problem, {.gap = 1e-11, .seconds = kNever});
+      for (const double wanted : {1e-1, 1e-3, 1e-6}) {
+        const double gap = GetParam().gap(wanted);
+        const Outcome r = run(GetParam().solve, sample.problem, {.gap = gap, .seconds = kNever});
+        expect_feasible(sample.problem, r.solution.alpha);
+        EXPECT_EQ(r.reason, StopReason::converged);
+        EXPECT_LE(r.certificate.relative_gap, gap * (1 + 1e-9));
+        // The solver's own last words agree with the recomputation.
+        EXPECT_NEAR(r.trace.back().primal, r.certificate.primal, 1e-9 * r.certificate.primal);
+        EXPECT_NEAR(r.trace.back().dual, r.certificate.dual, 1e-9 * r.certificate.primal);
+        // Lower bound <= optimum <= primal, with the optimum known to 1e-11.
+        EXPECT_LE(r.certificate.dual, best.certificate.primal * (1 + 1e-12));
+        EXPECT_GE(r.certificate.primal, best.certificate.dual * (1 - 1e-12));
+        for (const Progress& p : r.trace) {
+          EXPECT_LE(p.dual, best.certificate.primal * (1 + 1e-12));
+          EXPECT_GE(p.primal, best.certificate.dual * (1 - 1e-12));
+        }
+      }
     }
   }
 }
 
 TEST_P(SolverContract, BoundRisesAndPrimalFalls) {
-  for (const std::uint64_t rows : {kRows, kFewRows}) {
-    const Sample sample(Precision::f32, rows);
+  for (const Shape& shape : shapes(GetParam())) {
+    const Sample sample(Precision::f32, shape);
     const Outcome r =
         run(GetParam().solve, sample.problem, {.gap = GetParam().gap(1e-8), .seconds = kNever});
     ASSERT_GT(r.trace.size(), 2U);
@@ -170,8 +198,8 @@ TEST_P(SolverContract, BoundRisesAndPrimalFalls) {
 }
 
 TEST_P(SolverContract, SameBitsForAnyThreadsAndInstructionSet) {
-  for (const std::uint64_t rows : {kRows, kFewRows}) {
-    const Sample sample(Precision::f32, rows);
+  for (const Shape& shape : shapes(GetParam())) {
+    const Sample sample(Precision::f32, shape);
     const Limits limits = {.gap = GetParam().gap(1e-6), .seconds = kNever};
     const Outcome one = run(GetParam().solve, sample.problem, limits, 1);
     for (const int threads : {2, 3, 8}) {
@@ -188,7 +216,7 @@ TEST_P(SolverContract, SameBitsForAnyThreadsAndInstructionSet) {
 }
 
 TEST_P(SolverContract, RowsOfNoWeightDoNotCount) {
-  const Sample sample(Precision::f32);
+  const Sample sample(Precision::f32, {kRows, GetParam().free_bias});
   const Limits limits = {.gap = GetParam().gap(1e-9), .seconds = kNever};
   const Outcome whole = run(GetParam().solve, sample.problem, limits);
   std::vector<std::uint64_t> rows;
@@ -210,8 +238,8 @@ TEST_P(SolverContract, RowsOfNoWeightDoNotCount) {
 }
 
 TEST_P(SolverContract, HonoursLimits) {
-  for (const std::uint64_t rows : {kRows, kFewRows}) {
-    const Sample sample(Precision::f32, rows);
+  for (const Shape& shape : shapes(GetParam())) {
+    const Sample sample(Precision::f32, shape);
     const Outcome at_once = run(GetParam().solve, sample.problem, {.gap = 1e-9, .seconds = 0});
     EXPECT_EQ(at_once.reason, StopReason::limit);
     expect_feasible(sample.problem, at_once.solution.alpha);
@@ -226,8 +254,27 @@ TEST_P(SolverContract, HonoursLimits) {
   }
 }
 
+// Wherever a run is cut off, what it said last is no better than what it returns.
+TEST_P(SolverContract, ReturnsTheBestItSaid) {
+  for (const bool far : {false, true}) {
+    Sample sample(Precision::f32, {kFewRows, GetParam().free_bias});
+    const TinyData<float> tiny(tiny_problems()[5]);
+    ASSERT_TRUE(tiny.problem.free_bias);
+    if (far && !GetParam().free_bias) continue;
+    const Problem& problem = far ? tiny.problem : sample.problem;
+    for (std::uint64_t passes = 1; passes < 2000; passes += 1 + passes / 3) {
+      const Outcome r =
+          run(GetParam().solve, problem, {.gap = 1e-12, .seconds = kNever, .passes = passes});
+      expect_feasible(problem, r.solution.alpha);
+      const double slack = 1e-9 * r.certificate.primal;
+      EXPECT_GE(r.certificate.dual, r.trace.back().dual - slack) << passes;
+      EXPECT_LE(r.certificate.primal, r.trace.back().primal + slack) << passes;
+    }
+  }
+}
+
 TEST_P(SolverContract, HonoursInterrupts) {
-  const Sample sample(Precision::f32);
+  const Sample sample(Precision::f32, {kRows, GetParam().free_bias});
   std::atomic<bool> stop{true};
   const Outcome r =
       run(GetParam().solve, sample.problem, {.gap = 1e-9, .seconds = kNever, .stop = &stop});
@@ -239,7 +286,7 @@ TEST_P(SolverContract, HonoursInterrupts) {
 // worse than where all began.
 TEST_P(SolverContract, MayBeInterruptedAnywhere) {
   for (const std::uint64_t rows : {kRows, kFewRows}) {
-    const Sample sample(Precision::f32, rows);
+    const Sample sample(Precision::f32, {rows, GetParam().free_bias});
     double at_zero = 0;
     for (std::uint64_t i = 0; i < rows; ++i) at_zero += sample.problem.upper(i);
     const std::function<void(const Progress&)> nobody;
@@ -279,20 +326,74 @@ TEST_P(ExactSolverContract, SortedRowsDoNoHarm) {
             1.5 * static_cast<double>(touched(mixed)));
 }
 
+// A free bias takes up whatever is added to all rows: margins stay as they are.
+TEST_P(SolverContract, AddingTheSameToAllRowsChangesNoMargin) {
+  if (!GetParam().free_bias) GTEST_SKIP() << "takes no free bias";
+  constexpr std::uint64_t kCount = 150, kFeatures = 5;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    Random random(seed);
+    double shift[kFeatures];
+    for (double& x : shift) x = 6 * random.uniform() - 3;
+    testing::detail::Rows<double> rows, shifted;
+    std::vector<std::int8_t> y;
+    for (std::uint64_t i = 0; i < kCount; ++i) {
+      double score = 0.4;
+      for (std::uint32_t j = 0; j < kFeatures; ++j) {
+        const double x = 2 * random.uniform() - 1;
+        score += j < 3 ? x : -x;
+        for (auto* to : {&rows, &shifted}) to->columns.push_back(j);
+        rows.values.push_back(x);
+        shifted.values.push_back(x + shift[j]);
+      }
+      y.push_back((score > 0) != (random.below(10) == 0) ? 1 : -1);
+      for (auto* to : {&rows, &shifted}) to->offsets.push_back(to->columns.size());
+    }
+    const std::vector<std::int64_t> labels(y.begin(), y.end());
+    const double gap = GetParam().gap(1e-9);
+    std::vector<double> margins[2];
+    double primals[2];
+    for (const int k : {0, 1}) {
+      const auto& from = k == 0 ? rows : shifted;
+      const CsrView<double> view = {kCount, kFeatures, from.offsets.data(), from.columns.data(),
+                                    from.values.data()};
+      const Dataset data = Dataset::wrap(view, labels, {}, nullptr).value();
+      const Problem problem = {.data = &data, .y = y, .cost = 1, .bias = 1, .free_bias = true};
+      const Outcome r = run(GetParam().solve, problem, {.gap = gap, .seconds = 30});
+      EXPECT_EQ(r.reason, StopReason::converged);
+      primals[k] = r.certificate.primal;
+      for (std::uint64_t i = 0; i < kCount; ++i) {
+        double score = r.solution.w.back();
+        for (std::uint64_t j = 0; j < kFeatures; ++j) {
+          score += r.solution.w[j] * from.values[i * kFeatures + j];
+        }
+        margins[k].push_back(y[i] * score);
+      }
+    }
+    EXPECT_NEAR(primals[0], primals[1], 2 * gap * primals[0]);
+    // Either w is within sqrt(2 gap P) of the optimum; so are rows, which are no longer than 3.
+    const double near = 2 * 3 * std::sqrt(2 * gap * primals[0]);
+    for (std::uint64_t i = 0; i < kCount; ++i) {
+      EXPECT_NEAR(margins[0][i], margins[1][i], 2 * near) << i;
+    }
+  }
+}
+
 // Ends rather than runs for ever when rounding does not allow the gap asked for.
 TEST_P(ExactSolverContract, EndsAtTheLimitOfRounding) {
-  for (const std::uint64_t rows : {kRows, kFewRows}) {
-    const Sample sample(Precision::f32, rows);
+  for (const Shape& shape : shapes(GetParam())) {
+    const Sample sample(Precision::f32, shape);
     const Outcome r = run(GetParam().solve, sample.problem, {.gap = 1e-18, .seconds = 20});
-    EXPECT_TRUE(r.solution.stalled || r.certificate.relative_gap <= 1e-15);
+    EXPECT_TRUE(r.solution.stalled ||
+                r.certificate.relative_gap <= (shape.free_bias ? 1e-12 : 1e-15))
+        << r.certificate.relative_gap;
     EXPECT_LE(r.certificate.relative_gap, 1e-10);
   }
 }
 
 // Degenerate input: extreme costs and scales still end with a true certificate.
 TEST_P(ExactSolverContract, ExtremeCosts) {
-  for (const std::uint64_t rows : {kRows, kFewRows}) {
-    Sample sample(Precision::f64, rows);
+  for (const Shape& shape : shapes(GetParam())) {
+    Sample sample(Precision::f64, shape);
     for (const double cost : {1e-9, 1e-3, 1e3}) {
       sample.problem.cost = cost;
       const Outcome r = run(GetParam().solve, sample.problem, {.gap = 1e-3, .seconds = 20});
@@ -302,11 +403,64 @@ TEST_P(ExactSolverContract, ExtremeCosts) {
   }
 }
 
+// Rows so short that w cannot matter: a free bias has the loss to itself, and goes with the larger
+// class, or anywhere between where they are equal: P* = 2 C times the rows of the lesser.
+TEST_P(ExactSolverContract, ShortRowsLeaveItToTheBias) {
+  for (const double length : {1e-4, 1e-9, 1e-20, 1e-150, 0.0}) {
+    for (const std::uint64_t positive : {1U, 20U, 30U}) {
+      TinyProblem tiny{.name = "",
+                       .rows = {},
+                       .y = {},
+                       .row_weights = {},
+                       .cost = 1,
+                       .bias = 1,
+                       .optimum = 0,
+                       .w = {},
+                       .alpha = {},
+                       .free_bias = true};
+      Random random(positive);
+      for (std::uint64_t i = 0; i < 40; ++i) {
+        tiny.rows.push_back({length * random.uniform(), length * (random.uniform() - 0.5)});
+        tiny.y.push_back(i < positive ? 1 : -1);
+      }
+      const TinyData<double> data(tiny);
+      const Outcome r = run(GetParam().solve, data.problem, {.gap = 1e-6, .seconds = 20});
+      EXPECT_EQ(r.reason, StopReason::converged) << length << " " << positive;
+      const double best = 2 * static_cast<double>(std::min<std::uint64_t>(positive, 40 - positive));
+      EXPECT_NEAR(r.certificate.primal, best, 1e-4) << length << " " << positive;
+    }
+  }
+}
+
+// Small costs, where most variables are at bounds: little but the sum moves a free bias, which once
+// was too slow to get anywhere.
+TEST_P(ExactSolverContract, SmallCostsMoveTheBias) {
+  for (std::uint64_t seed = 2300; seed < 2400; ++seed) {
+    Random random(seed);
+    const Dataset data = testing::random_dataset({.rows = 4 + random.below(60),
+                                                  .features = 1 + random.below(40),
+                                                  .nonzeros = 1 + random.below(10),
+                                                  .noise = 0.3,
+                                                  .seed = seed});
+    std::vector<std::int8_t> y = signs(data, 1);
+    for (std::int8_t& label : y) label = random.below(10) > 0 ? 1 : label;  // most of one class
+    const Problem problem = {.data = &data,
+                             .y = y,
+                             .cost = std::pow(10.0, -4 * random.uniform()),
+                             .bias = 1,
+                             .free_bias = true};
+    const Outcome r = run(GetParam().solve, problem, {.gap = 1e-6, .seconds = 20});
+    EXPECT_EQ(r.reason, StopReason::converged) << seed;
+    EXPECT_LE(r.certificate.relative_gap, 1.001e-6) << seed;
+  }
+}
+
 TEST(SolverAgreement, AllSolversFindTheSameOptimum) {
-  for (const std::uint64_t rows : {kRows, kFewRows}) {
-    const Sample sample(Precision::f32, rows);
+  for (const Shape& shape : shapes({})) {
+    const Sample sample(Precision::f32, shape);
     std::vector<double> optima;
     for (const SolverCase& s : solvers()) {
+      if (shape.free_bias && !s.free_bias) continue;
       const double gap = s.gap(1e-7);
       const double p =
           run(s.solve, sample.problem, {.gap = gap, .seconds = kNever}).certificate.primal;

@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
+#include <vector>
 
 #include "base/error.h"
 #include "proof/witness.h"
+#include "solve/solver.h"
 #include "support.h"
 #include "tiny_problems.h"
 
@@ -43,6 +47,45 @@ TEST(Certificate, BoundsTheOptimumFromBothSides) {
       const Certificate c = certify(data.problem, w, alpha, pool);
       EXPECT_GE(c.primal, tiny.optimum - 1e-12) << tiny.name;
       EXPECT_LE(c.dual, tiny.optimum + 1e-12) << tiny.name;
+    }
+  }
+}
+
+// With a free bias, sum_i y_i alpha_i must be 0; a witness with another sum could claim any bound
+// up to the optimum of the problem without a bias. What the sum is off is charged for.
+TEST(Certificate, ASumThatIsNotZeroBuysNothing) {
+  Pool pool(1);
+  const std::function<void(const Progress&)> nobody;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const Dataset data = testing::random_dataset(
+        {.rows = 40, .features = 4, .nonzeros = 4, .noise = 0.3, .seed = seed});
+    std::vector<std::int8_t> y = signs(data, 1);
+    for (std::size_t i = 0; i < 25; ++i) y[i] = seed % 2 == 0 ? 1 : -1;  // so that b matters
+    Problem problem = {.data = &data, .y = y, .cost = std::pow(10.0, seed % 4) / 10};
+    const auto solve = [&] {
+      const Stopwatch clock;
+      Monitor monitor({.gap = 1e-11, .seconds = 20}, clock, 0, nobody);
+      return solve_dual(problem, {}, monitor, pool);
+    };
+    const Solution without = solve();
+    problem.bias = 1;
+    problem.free_bias = true;
+    const Solution with = solve();
+    const double best = certify(problem, with.w, with.alpha, pool).primal;
+    std::vector<double> w = without.w;
+    w.push_back(0);
+    EXPECT_GT(certify(problem, w, {}, pool).primal, best * (1 + 1e-3)) << "b does not matter";
+    Random random(seed);
+    for (int k = 0; k <= 100; ++k) {
+      // From the best witness to the best that knows no sum, and beside that.
+      const double to = k / 100.0, beside = k % 3 == 0 ? 0.0 : 0.1 * random.uniform();
+      std::vector<double> alpha(data.rows());
+      for (std::size_t i = 0; i < alpha.size(); ++i) {
+        const double there = without.alpha[i] + beside * (random.uniform() - 0.5);
+        alpha[i] = std::clamp(with.alpha[i] + to * (there - with.alpha[i]), 0.0, problem.cost);
+      }
+      EXPECT_LE(certify(problem, with.w, alpha, pool).dual, best * (1 + 1e-9)) << seed << " " << k;
+      EXPECT_LE(certify(problem, w, alpha, pool).dual, best * (1 + 1e-9)) << seed << " " << k;
     }
   }
 }
