@@ -49,7 +49,11 @@ class DualDescent {
         w_(problem.dimension()),
         alpha_(m.rows),
         square_(m.rows),
-        gradient_(m.rows, -1.0) {}
+        gradient_(m.rows, -1.0) {
+    for (std::uint64_t i = 0; problem.free_bias && i < m.rows; ++i) {
+      if (problem.y[i] > 0) slope_ -= problem.factor(i);
+    }
+  }
 
   Solution run() {
     try {
@@ -71,7 +75,7 @@ class DualDescent {
     archive.sized(best_alpha_, problem_.free_bias ? m_.rows : 0);
     archive.sized(gradient_, m_.rows);
     archive(primal_, dual_, exact_gap_, estimate_, trust_, rest_beyond_, refreshes_, gaps_);
-    archive(at_zero_, best_, centre_, sum_, slope_, search_, solution_.iterations,
+    archive(at_zero_, best_, centre_, sum_, search_, solution_.iterations,
             solution_.rows_touched);
   }
 
@@ -214,11 +218,6 @@ class DualDescent {
 
   // Settles the sum, scores all rows, and finds the best bias.
   void find_centre() {
-    if (refreshes_ == 0) {
-      for (std::uint64_t i = 0; i < m_.rows; ++i) {
-        if (problem_.y[i] > 0) slope_ -= problem_.factor(i);
-      }
-    }
     const double centre = bias();
     settle_sum();
     for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
