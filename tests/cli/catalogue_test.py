@@ -1337,7 +1337,7 @@ BAD_TEXT_MODELS = [
     ("M12 regression", "L2R_L2LOSS_SVC_DUAL", "L2R_L2LOSS_SVR", "model.header", "1:13"),
     ("M12 outliers", "L2R_L2LOSS_SVC_DUAL", "ONECLASS_SVM", "model.header", "1:13"),
     ("M12 Crammer and Singer, two classes", "L2R_L2LOSS_SVC_DUAL", "MCSVM_CS", "model.header", "2:1"),
-    *((f"M12 weight {x}", WEIGHT, x, "model.content", "8:1") for x in ("x", "1,5", "0x10", "1e", "")),
+    *((f"M12 weight {x}", WEIGHT, x, "model.content", "8:1") for x in ("x", "1,,5", "0x10", "1e", "")),
     ("M12 two numbers", WEIGHT, "1 2", "model.content", "8:3"),
     ("M12 a line missing", WEIGHT + " \n", "", "model.truncated", "10:1"),
     ("M12 fewer features than lines", "nr_feature 3", "nr_feature 2", "model.trailing", "10:1"),
@@ -1537,7 +1537,7 @@ class Models(Scenes):
 
 # ---- O: options and environment.
 
-NUMBERS = ["0", "-1", "nan", "inf", "-inf", "1e308", "abc", "1x", "''", "1,5", "' 1'"]
+NUMBERS = ["0", "-1", "nan", "inf", "-inf", "1e308", "abc", "1x", "''", "1,,5", "' 1'"]
 
 BAD_OPTIONS = [  # name, arguments after `train d.svm m`, id, what the message says
     *((f"O1 cost {v}", f"--cost {v}", "usage.value",

@@ -15,7 +15,7 @@ import unittest
 
 from support import (ENVIRONMENT, PROGRAM, SLOW, THREE, CommandCase, Container, ErrorCase, make_rows, table, to_text)
 
-KILLS = int(os.environ.get("HINGE_KILLS", 2 if SLOW else 25))  # of each solver, at random moments
+KILLS = int(os.environ.get("HINGE_KILLS", 2 if SLOW else 200))  # of each solver, at random moments
 FILE_FAULTS = os.environ.get("HINGE_FILE_FAULTS", "")
 
 RBF = "-s pegasos --kernel rbf --gamma 0.3"
