@@ -75,8 +75,7 @@ class DualDescent {
     archive.sized(best_alpha_, problem_.free_bias ? m_.rows : 0);
     archive.sized(gradient_, m_.rows);
     archive(primal_, dual_, exact_gap_, estimate_, trust_, rest_beyond_, refreshes_, gaps_);
-    archive(at_zero_, best_, centre_, sum_, search_, solution_.iterations,
-            solution_.rows_touched);
+    archive(at_zero_, best_, centre_, sum_, search_, solution_.iterations, solution_.rows_touched);
   }
 
  private:
