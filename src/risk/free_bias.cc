@@ -14,7 +14,7 @@ constexpr double kFar = 3;       // a window is so many times as wide as the las
 constexpr double kFirst = 0.01;  // at first so wide,
 constexpr double kLeast = 50;    // and holds about so many bends at least
 constexpr double kWiden = 16, kWidest = 1;  // where the crossing is not inside
-constexpr double kCrowd = 64;  // more bends than one in so many are first put into buckets
+constexpr double kCrowd = 10;  // more bends than one in so many are first put into buckets
 constexpr std::size_t kBuckets = 128;
 
 struct Bends {

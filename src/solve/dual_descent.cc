@@ -170,24 +170,26 @@ class DualDescent {
   // ---- The free bias.
   double bias() const { return centre_ + stiffness_ * sum_; }
 
-  // Brings sum_i a_i y_i back to 0 by rows between their bounds, each by as much as the others as
-  // far as it can; where that does not do, all rows of the heavier side give in proportion.
+  // Brings sum_i a_i y_i back to 0 by rows between their bounds: some of them, lest it cost an
+  // epoch, each by as much as the others as far as it can; then others. Where that does not do, all
+  // rows of the heavier side give in proportion.
   void settle_sum() {
-    constexpr int kRounds = 4;
+    constexpr std::size_t kRounds = 8, kEnough = 2000;
     constexpr double kLeft = 1e-13;
     double scale = 0;
-    for (const double a : alpha_) scale += a;
-    for (int round = 0; round < kRounds && std::abs(sum_) > kLeft * scale; ++round) {
-      std::uint64_t between = 0;
-      for (std::uint64_t i = 0; i < m_.rows; ++i) {
-        if (alpha_[i] > 0 && alpha_[i] < problem_.upper(i)) ++between;
-      }
-      if (between == 0) break;
-      const double each = sum_ / static_cast<double>(between);
-      for (std::uint64_t i = 0; i < m_.rows; ++i) {
-        const double upper = problem_.upper(i);
-        if (!(alpha_[i] > 0 && alpha_[i] < upper)) continue;
-        move(i, std::clamp(alpha_[i] - problem_.y[i] * each, 0.0, upper));
+    std::vector<std::uint64_t> between;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      scale += alpha_[i];
+      if (alpha_[i] > 0 && alpha_[i] < problem_.upper(i)) between.push_back(i);
+    }
+    const std::size_t step = std::max<std::size_t>(1, between.size() / kEnough);
+    for (std::size_t round = 0; round < kRounds && std::abs(sum_) > kLeft * scale; ++round) {
+      const std::size_t from = round % step;
+      if (from >= between.size()) break;
+      const double each = sum_ / static_cast<double>((between.size() - from + step - 1) / step);
+      for (std::size_t k = from; k < between.size(); k += step) {
+        const std::uint64_t i = between[k];
+        move(i, std::clamp(alpha_[i] - problem_.y[i] * each, 0.0, problem_.upper(i)));
       }
     }
     if (std::abs(sum_) > kLeft * scale) {
