@@ -67,10 +67,6 @@ class Trainer {
 
   // One report a cost; fewer where the run was stopped.
   std::vector<TrainReport> run(std::span<const double> costs) {
-    const bool checkpoints = !control_.checkpoint.path.empty() || !control_.resume.empty();
-    if (checkpoints && costs.size() > 1) {
-      fail("usage.value", "--checkpoint: takes one cost, not several");
-    }
     if (!control_.checkpoint.path.empty()) book_.emplace(control_.checkpoint, report_.warnings);
     warm_starts_ = costs.size() > 1;
     {
@@ -85,13 +81,13 @@ class Trainer {
     TrainReport shape = report_;  // what is the same for every cost
     shape.warnings.clear();
     std::vector<TrainReport> reports;
+    cut_into_groups(costs.size());
     for (const double cost : costs) {
       if (!reports.empty() && (stopped() || clock_.seconds() >= options_.time_limit)) break;
       if (!reports.empty()) report_ = shape;
       begin(cost);
-      cut_into_groups();
       try {
-        solve_all();
+        solve_all(reports.size());
       } catch (Failure& failure) {
         if (failure.error.id == "checkpoint.content") failure.error.file = control_.resume;
         throw;
@@ -108,6 +104,7 @@ class Trainer {
                        fmt::format("the time was up after {} of {} costs: the others have no model",
                                    reports.size(), costs.size())));
     }
+    if (book_) book_->end(reports.back().warnings);
     if (pool_.missing() > 0) {
       reports.back().warnings.push_back(make_warning(
           "system.threads",
@@ -126,20 +123,20 @@ class Trainer {
     return std::min(wanted, problems / 2);
   }
 
-  // Which problems are solved together. A checkpoint says how they were: with Pegasos that depends
-  // on the number of threads.
-  void cut_into_groups() {
+  // Which problems are solved together; those of the next cost come after all of the last. A
+  // checkpoint says how they were: with Pegasos that depends on the number of threads.
+  void cut_into_groups(std::size_t costs) {
     const std::size_t problems = report_.model.problems.size();
-    groups_.clear();
-    report_.problem_seconds.resize(problems);
     Terms terms = terms_of(options_, report_.model, control_.start);
     if (!control_.resume.empty()) {
       Checkpoint found = load_checkpoint(control_.resume, report_.warnings);
       check_terms(found, terms, control_.resume);
       groups_ = std::move(found.groups);
-      const bool alone = std::ranges::all_of(
-          groups_, [](const CheckpointGroup& g) { return g.last - g.first == 1; });
-      if (groups_.back().last != problems || (solver_ != Solver::pegasos && !alone)) {
+      const bool good = std::ranges::all_of(groups_, [&](const CheckpointGroup& g) {
+        return solver_ == Solver::pegasos ? g.first / problems == (g.last - 1) / problems
+                                          : g.last - g.first == 1;
+      });
+      if (groups_.back().last != problems * costs || !good) {
         fail_file("checkpoint.content", control_.resume, "it is about other classes");
       }
     } else if (!report_.model.kernel.linear()) {
@@ -151,27 +148,39 @@ class Trainer {
     } else {
       const bool swept = solver_ == Solver::pegasos && problems > 1;
       const std::size_t groups = swept ? sweeps(problems) : problems;
-      for (std::size_t g = 0; g < groups; ++g) {
-        groups_.push_back({.first = problems * g / groups, .last = problems * (g + 1) / groups});
+      for (std::size_t c = 0; c < costs; ++c) {
+        for (std::size_t g = 0; g < groups; ++g) {
+          groups_.push_back({.first = problems * c + problems * g / groups,
+                             .last = problems * c + problems * (g + 1) / groups});
+        }
       }
     }
     if (book_) book_->begin(std::move(terms), groups_);
   }
 
-  void solve_all() {
+  // The groups of one cost.
+  void solve_all(std::size_t cost) {
+    const std::size_t problems = report_.model.problems.size();
+    report_.problem_seconds.resize(problems);
+    const auto group_of = [&](std::size_t problem) {
+      const auto found = std::ranges::lower_bound(groups_, problem, {}, &CheckpointGroup::first);
+      return static_cast<std::size_t>(found - groups_.begin());
+    };
+    const std::size_t first = group_of(problems * cost), last = group_of(problems * (cost + 1));
+    problem_offset_ = problems * cost;
     if (!report_.model.kernel.linear()) {
       // One after the other, each with all threads: they share out kernel values.
-      in_kernel_.resize(report_.model.problems.size());
-      for (std::size_t g = 0; g < groups_.size(); ++g) solve(g, pool_);
+      in_kernel_.resize(problems);
+      for (std::size_t g = first; g < last; ++g) solve(g, pool_);
       keep_in_kernel();
-    } else if (groups_.size() == 1) {
-      solve(0, pool_);
+    } else if (last - first == 1) {
+      solve(first, pool_);
     } else {
       // Side by side; inside each, one thread.
       const Pool::Grace whole(pool_, Pool::Grace::kForever);  // each is asked to end by itself
-      pool_.run(groups_.size(), [&](std::size_t g) {
+      pool_.run(last - first, [&](std::size_t g) {
         Pool alone(1, &stop_);
-        solve(g, alone);
+        solve(first + g, alone);
       });
     }
   }
@@ -310,7 +319,7 @@ class Trainer {
   void solve(std::size_t number, Pool& pool) {
     Model& model = report_.model;
     CheckpointGroup& group = groups_[number];
-    const std::size_t first = group.first, last = group.last;
+    const std::size_t first = group.first - problem_offset_, last = group.last - problem_offset_;
     if (!group.state && skip(first, last)) return;
     std::optional<CheckpointBook::Keeper> keeper;
     if (book_ && !group.done) keeper.emplace(*book_, number);
@@ -602,7 +611,6 @@ class Trainer {
                        "interrupted; there was no time to compute how good the model is: `hinge "
                        "verify MODEL DATA` does"));
     }
-    if (book_) book_->end(report_.warnings);
     report_.data_passes =
         static_cast<double>(report_.rows_touched) / static_cast<double>(data_.rows());
     report_.threads = pool_.threads() - pool_.missing();
@@ -633,7 +641,8 @@ class Trainer {
   const StopToken stop_;
   Pool pool_;
   Stopwatch clock_;
-  CheckpointGroups groups_;  // and the states to go on from
+  CheckpointGroups groups_;         // and the states to go on from
+  std::size_t problem_offset_ = 0;  // where the problems of this cost begin among those of all
   std::vector<double> costs_;
   std::function<void(const Progress&)> observer_;
   std::mutex mutex_;  // guards what follows while problems run side by side

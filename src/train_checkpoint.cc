@@ -29,7 +29,7 @@ namespace {
 constexpr std::string_view kFormat = "hinge.checkpoint";
 constexpr std::string_view kVersion = "1";
 constexpr std::string_view kOption = "option.", kData = "trained_on.";
-constexpr std::uint64_t kMaxProblems = kMaxClasses;
+constexpr std::uint64_t kMaxProblems = 1000 * kMaxClasses;  // costs times classes
 
 std::string this_version() {
   return fmt::format("hinge {}", version());

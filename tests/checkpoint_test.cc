@@ -12,9 +12,11 @@ namespace {
 
 using testing::TempFolder;
 
-std::string model_bytes(const Model& model) {
+std::string model_bytes(const std::vector<TrainReport>& reports) {
   const TempFolder folder(testing::memory_folder());
-  EXPECT_TRUE(save_model(model, folder / "m").ok());
+  std::vector<Model> models;
+  for (const TrainReport& report : reports) models.push_back(report.model);
+  EXPECT_TRUE(save_models(models, folder / "m").ok());
   return testing::read_file(folder / "m");
 }
 
@@ -29,7 +31,14 @@ std::vector<Case> cases() {
     return TrainOptions{.solver = Solver::pegasos, .pegasos = options};
   };
   const KernelFunction rbf = {.kind = KernelKind::rbf, .gamma = 0.2};
+  const auto path = [](TrainOptions options) {
+    options.path = {0.1, 1, 10};
+    return options;
+  };
   return {{"dual", {.gap = 1e-5}},
+          {"dual_path", path({.gap = 1e-4, .free_bias = true})},
+          {"focus_path", path({.gap = 1e-4, .solver = Solver::focus}), 3},
+          {"pegasos_path", path(pegasos({.epochs = 4})), 5},
           {"dual_classes", {.gap = 1e-4}, 5},
           {"focus_classes", {.gap = 1e-4, .solver = Solver::focus}, 3},
           {"pegasos_classes", pegasos({.epochs = 8}), 7},
@@ -43,8 +52,8 @@ TEST_P(TrainCheckpoints, EveryFileLeadsToTheSameModel) {
       {.rows = 160, .features = 12, .noise = 0.2, .classes = GetParam().classes});
   TrainOptions options = GetParam().options;
   options.threads = 1;
-  const TrainReport undisturbed = train(data, options).value();
-  const std::string expected = model_bytes(undisturbed.model);
+  const std::vector<TrainReport> undisturbed = train_path(data, options).value();
+  const std::string expected = model_bytes(undisturbed);
 
   const TempFolder folder(testing::memory_folder());
   std::vector<std::string> files;
@@ -56,18 +65,21 @@ TEST_P(TrainCheckpoints, EveryFileLeadsToTheSameModel) {
     if (files.empty() || files.back() != bytes) files.push_back(std::move(bytes));
   };
   options.threads = 3;
-  EXPECT_EQ(model_bytes(train(data, options, control).value().model), expected);
+  EXPECT_EQ(model_bytes(train_path(data, options, control).value()), expected);
   ASSERT_FALSE(files.empty());
   EXPECT_TRUE(looks_like_checkpoint(folder / "ck"));
   const std::size_t step = files.size() / 8 + 1;
   for (std::size_t k = 0; k < files.size(); k += step) {
     testing::write_file(folder / "old", files[k]);
     options.threads = 1 + static_cast<int>(k % 4);
-    const TrainReport report = train(data, options, {.resume = folder / "old"}).value();
-    EXPECT_EQ(model_bytes(report.model), expected) << k;
-    EXPECT_EQ(report.iterations, undisturbed.iterations);
-    EXPECT_EQ(report.rows_touched, undisturbed.rows_touched);
-    EXPECT_EQ(report.status, undisturbed.status);
+    const auto reports = train_path(data, options, {.resume = folder / "old"}).value();
+    EXPECT_EQ(model_bytes(reports), expected) << k;
+    ASSERT_EQ(reports.size(), undisturbed.size());
+    for (std::size_t c = 0; c < reports.size(); ++c) {
+      EXPECT_EQ(reports[c].iterations, undisturbed[c].iterations);
+      EXPECT_EQ(reports[c].rows_touched, undisturbed[c].rows_touched);
+      EXPECT_EQ(reports[c].status, undisturbed[c].status);
+    }
   }
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"ck", "ck.previous", "old"}));
 }
