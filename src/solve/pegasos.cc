@@ -464,6 +464,7 @@ class Pegasos {
       }
       const double factor =
           inside ? (low.factor * right - high.factor * left) / (right - left) : 2 * high.factor;
+      pool_.poll();  // each of them selects among all rows
       const Candidate next = multiple(c, factor, square, scores);
       if (!std::isfinite(next.primal)) break;
       if (next.primal < best.primal) best = next;
