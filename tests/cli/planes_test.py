@@ -199,7 +199,7 @@ class OptimumTest(RealCase):
     def check(self, known):
         name, optimum, gaps, usual = known
         if SLOW and name != "a9a":
-            self.skipTest("HINGE_SLOW: minutes under a sanitizer; runs in the release and Clang builds")
+            self.skipTest("HINGE_SLOW: minutes under a sanitizer; runs in the release build")
         data = self.unpack(name)
         for solver in SOLVERS:
             with self.subTest(solver):
