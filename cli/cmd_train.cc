@@ -204,6 +204,14 @@ Result<void> Train::take_from_checkpoint() {
   const Result<CheckpointInfo> info = read_checkpoint(resume_path, warnings);
   if (!info.ok()) return info.error();
   for (const auto& [name, text] : info->options) {
+    const auto known = [&](const OptionInfo& option) { return option.name == name; };
+    if (std::ranges::none_of(train_option_table(), known)) {
+      Error error = make_error("checkpoint.mismatch",
+                               fmt::format("{} wrote it, with the option --{}; this is hinge {}",
+                                           escape(info->written_by), escape(name), version()));
+      error.file = resume_path;
+      return error;
+    }
     const bool meant = given(name) || (name == "gap" && given("tolerance")) ||
                        (name == "bias" && given("free-bias")) || (name == "cost" && given("path"));
     if (meant) continue;
@@ -305,7 +313,8 @@ int Train::run() {
   }
   const std::string previous = checkpoint.path.empty() ? "" : checkpoint.path + ".previous";
   // After a kill at a bad moment the two may be names of one file.
-  for (const std::string& name : {checkpoint.path, previous}) {
+  const std::string lock = checkpoint.path.empty() ? "" : checkpoint.path + ".lock";
+  for (const std::string& name : {checkpoint.path, previous, lock}) {
     const Result<void> checked = check_outputs({model_path, trace_path, name}, data.inputs());
     if (!checked.ok()) return reporter.fail(checked.error(), outcome);
   }
@@ -319,7 +328,8 @@ int Train::run() {
     from = load_start();
     if (!from->ok()) return reporter.fail(from->error(), outcome);
     // The model may be written in its place, a trace may not.
-    if (Result<void> r = check_outputs({trace_path, checkpoint.path}, {start_path}); !r.ok()) {
+    if (Result<void> r = check_outputs({trace_path, checkpoint.path, previous, lock}, {start_path});
+        !r.ok()) {
       return reporter.fail(r.error(), outcome);
     }
     if (data.read.index_base == IndexBase::automatic) {

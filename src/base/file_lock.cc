@@ -56,7 +56,14 @@ FileLock::FileLock(std::string path, std::vector<Error>& warnings) : path_(std::
       static_cast<void>(close(fd));
     }
   }
-  if (const long before = holder(fd_); before != 0) {
+  struct stat status {};
+  const long before = holder(fd_);
+  if (before == 0 && (fstat(fd_, &status) != 0 || status.st_size > 0)) {
+    static_cast<void>(close(std::exchange(fd_, -1)));
+    fail("io.create", fmt::format("{} is there, and is no lock", escape(path_)),
+         "choose another name for the checkpoint");
+  }
+  if (before != 0) {
     warnings.push_back(make_warning(
         "lock.stale", fmt::format("{} was left by process {}, which is no more; taken over",
                                   escape(path_), before)));

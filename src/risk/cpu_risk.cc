@@ -102,14 +102,15 @@ class CpuRisk final : public Risk {
   void advance(double t) override {
     const double shift = free_bias() && t > 0 ? best(t).at : 0;
     vectors_->advance(t);
+    bias_.anchor += t * (bias_.trial - bias_.anchor) + shift;  // at once: a signal may come now
     rows_.for_blocks(active_, [&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t k = begin; k < end; ++k) {
         const std::uint64_t i = active_.row(k);
         anchor_[i] = at(i, t);
       }
     });
-    bias_.anchor += t * (bias_.trial - bias_.anchor);
-    shift_anchor(shift);
+    add_bias(active_, shift, anchor_);
+    known_.t = kNone;
   }
 
   std::vector<double> anchor() override {

@@ -29,6 +29,7 @@ constexpr double kFirstLook = 0.06;       // first exact pass: estimated gap bel
 constexpr double kNextLook = 0.2;         // later ones: below this share of the last exact gap
 constexpr std::uint64_t kPollRows = 256;  // rows between two questions to the monitor
 constexpr std::size_t kStallWindow = 50;  // exact passes without progress that mean "stalled"
+constexpr std::uint64_t kIdle = 20;       // without progress, after which a free bias is stiffened
 constexpr std::size_t kStallWaves = 400;  // the same with a free bias, which comes in long waves
 constexpr double kStiffness = 0.03;       // r of a free bias, times the mean square of a row
 constexpr double kLeastPull = 1;          // r of a free bias, times all costs, is no less
@@ -75,7 +76,8 @@ class DualDescent {
     archive.sized(best_alpha_, problem_.free_bias ? m_.rows : 0);
     archive.sized(gradient_, m_.rows);
     archive(primal_, dual_, exact_gap_, estimate_, trust_, rest_beyond_, refreshes_, gaps_);
-    archive(at_zero_, best_, centre_, sum_, search_, solution_.iterations, solution_.rows_touched);
+    archive(at_zero_, idle_, best_, centre_, sum_, stiffness_, search_, solution_.iterations,
+            solution_.rows_touched);
   }
 
  private:
@@ -108,7 +110,10 @@ class DualDescent {
       const Pool::Grace grace(pool_, kLastLook);
       refresh();
     } catch (const Interrupted&) {
-      if (refreshes_ <= 1) best_w_ = w_;
+      if (refreshes_ <= 1) {
+        if (problem_.free_bias) w_.back() = bias();
+        best_w_ = w_;
+      }
     }
     if (solution_.iterations == 0 && solution_.rows_touched > 0) solution_.iterations = 1;  // begun
   }
@@ -133,7 +138,6 @@ class DualDescent {
       for (std::uint64_t i = 0; i < m_.rows; ++i) upper += problem_.upper(i);
       // Beside short rows or small costs, enough that the variables can carry b where it belongs.
       stiffness_ = std::max(kStiffness * mean, upper > 0 ? kLeastPull / upper : 1.0);
-      for (double& square : square_) square += stiffness_;
     }
     if (!options_.start.empty() && !options_.start[0].alpha.empty()) begin_at(options_.start[0]);
   }
@@ -142,7 +146,7 @@ class DualDescent {
   void begin_at(const Start& start) {
     double sum = 0, norm = 0;
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      if (square_[i] == 0) continue;
+      if (curvature(i) == 0) continue;
       move(i, start.alpha[i]);
       sum += alpha_[i];
     }
@@ -150,7 +154,7 @@ class DualDescent {
     const double factor = norm > sum ? sum / norm : 1;
     for (double& x : w_) x *= factor;
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      if (square_[i] > 0) alpha_[i] *= factor;
+      if (curvature(i) > 0) alpha_[i] *= factor;
     }
     if (problem_.free_bias) {
       sum_ *= factor;
@@ -166,6 +170,9 @@ class DualDescent {
     if (problem_.free_bias) return inner + bias();
     return problem_.bias == 0 ? inner : inner + problem_.bias * w_.back();
   }
+
+  // Of the dual along a variable.
+  double curvature(std::uint64_t i) const { return square_[i] + stiffness_; }
 
   // ---- The free bias.
   double bias() const { return centre_ + stiffness_ * sum_; }
@@ -247,7 +254,7 @@ class DualDescent {
         gradient_[i] = g;
         part.loss += upper * std::max(0.0, -g);
         part.alpha += alpha_[i];
-        const double p = square_[i] > 0 ? projected(g, alpha_[i], upper) : 0;
+        const double p = curvature(i) > 0 ? projected(g, alpha_[i], upper) : 0;
         part.squares += p * p;
       }
       parts[block] = part;
@@ -305,7 +312,10 @@ class DualDescent {
   // No progress over a window of exact passes: none at all, or none worth the name where only
   // rounding is left. A free bias and the sum go round each other, and the best values wait.
   bool stalled() {
+    idle_ = !gaps_.empty() && gaps_.back() == relative_gap() ? idle_ + 1 : 0;
     gaps_.push_back(relative_gap());
+    // Rounds that come back to where they were: a stiffer bias ends that.
+    if (problem_.free_bias && idle_ > 0 && idle_ % kIdle == 0) stiffness_ *= 4;
     const bool waves = problem_.free_bias && gaps_.back() >= kStallGap;
     const std::size_t window = waves ? kStallWaves : kStallWindow;
     if (gaps_.size() <= window) return false;
@@ -320,7 +330,8 @@ class DualDescent {
     rows.reserve(m_.rows);
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
       const double upper = problem_.upper(i);
-      if (square_[i] > 0 && upper > 0 && !rests(gradient_[i], alpha_[i], upper)) rows.push_back(i);
+      if (curvature(i) > 0 && upper > 0 && !rests(gradient_[i], alpha_[i], upper))
+        rows.push_back(i);
     }
     const auto [run, window, mix] = neighbours_in(*problem_.data, rows.size() / kRuns);
     std::vector<std::uint64_t> starts;
@@ -374,7 +385,7 @@ class DualDescent {
       squares += p * p;
       if (rests(g, alpha, upper)) continue;
       list_[kept++] = i;
-      if (p != 0) move(i, std::clamp(alpha - g / square_[i], 0.0, upper));
+      if (p != 0) move(i, std::clamp(alpha - g / curvature(i), 0.0, upper));
     }
     // How far beyond the bound counts as rest follows the gradients down.
     if (!list_.empty()) {
@@ -423,6 +434,7 @@ class DualDescent {
   double rest_beyond_ = 0;
   bool at_zero_ = true;  // w = 0: no exact pass was needed yet
   std::uint64_t refreshes_ = 0;
+  std::uint64_t idle_ = 0;                       // exact passes in which nothing changed
   std::deque<double> gaps_;                      // of the last exact passes
   double best_ = 0;                              // free bias at w
   double centre_ = 0, sum_ = 0, stiffness_ = 0;  // c, sum_i a_i y_i, r

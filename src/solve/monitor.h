@@ -86,10 +86,11 @@ class Monitor {
   }
 
   // To be called where a solver can tell its whole state: state() returns it as bytes
-  // (base/archive.h), if it is wanted. When that is, a clock says: it must change nothing.
+  // (base/archive.h), if it is wanted. When that is, a clock says: it must change nothing. Once
+  // poll() has said stop, the state may be one that the run would not have come to: no more.
   template <class State>
   void offer_state(const State& state) {
-    if (keeper_ == nullptr || !keeper_->wanted()) return;
+    if (keeper_ == nullptr || stopped_ || !keeper_->wanted()) return;
     try {
       keeper_->keep(state(), last_);
     } catch (const std::bad_alloc&) {
