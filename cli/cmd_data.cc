@@ -96,7 +96,8 @@ int Info::show_path(Json object, std::span<const Model> models) const {
                     {"dual", or_null(c, c.dual)},
                     {"relative_gap", or_null(c, c.relative_gap)}});
     const bool bound = c.bounded();
-    table += fmt::format("{:>11.6g} {:>14.8g} {:>14} {:>9}  {}\n", model.origin.cost, c.primal,
+    table += fmt::format("{:>11.6g} {:>14} {:>14} {:>9}  {}\n", model.origin.cost,
+                         c.known() ? fmt::format("{:.8g}", c.primal) : "-",
                          bound ? fmt::format("{:.8g}", c.dual) : "-",
                          bound ? fmt::format("{:.2g}", c.relative_gap) : "-", status);
   }

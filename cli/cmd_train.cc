@@ -175,7 +175,7 @@ Result<void> Train::save_trace() const {
 
 // As LIBLINEAR's -v: estimates how well a model would predict, and writes none.
 int Train::run_folds() {
-  if (!checkpoint.path.empty()) usage("--folds trains several times: it writes no checkpoints");
+  if (!checkpoint.path.empty()) usage("--folds trains several times: it takes no checkpoints");
   if (!start_path.empty()) usage("--folds trains on parts of the rows: --start may have seen all");
   data.read.threads = options.threads;
   data.read.memory = options.memory;
@@ -392,7 +392,8 @@ int Train::run() {
   const TrainReport all = totals(*reports);
   reporter.log(fmt::format(
       "{} after {:.2g} s: load {:.2g}, solve {:.2g}, check {:.2g}",
-      costs == 1 ? reached((*reports)[0].model) : fmt::format("{} models", reports->size()),
+      costs == 1 ? reached((*reports)[0].model)
+                 : fmt::format("{} model{}", reports->size(), reports->size() == 1 ? "" : "s"),
       total_seconds, load_seconds, all.solve_seconds, all.certify_seconds));
   if (status == StopReason::interrupted) return signal_exit_code();
   if ((status == StopReason::limit || reports->size() < costs) && require_converged) return 3;

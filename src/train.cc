@@ -285,7 +285,7 @@ class Trainer {
     for (const BinaryProblem& problem : start.problems) {
       if (problem.bias != 0 && report_.model.origin.bias_feature == 0) {
         fail("model.start", "the model to start from has a bias, and training has none",
-             "give --bias a number");
+             "give --bias a number, or free");
       }
     }
   }

@@ -197,6 +197,16 @@ class LockTest(CheckpointCase, ErrorCase):
         self.assertSays(run, rf"hinge: warning: ck\.lock was left by process {process.pid}.* \[lock\.stale\]")
         self.assertNotIn("ck.lock", self.files())
 
+    def test_a_file_that_is_no_lock(self):
+        self.write("ck.lock", "mine")
+        run = self.hinge("train", "hard.svm", "n", "--checkpoint", "ck", code=73)
+        self.assertEqual(run.lines[0], "hinge: error: ck.lock is there, and is no lock [io.create]")
+        self.assertEqual(self.read("ck.lock"), b"mine")
+        self.write("ck.lock", to_text(THREE))
+        self.hinge("train", "ck.lock", "n", "--checkpoint", "ck", code=64)
+        self.hinge("train", "hard.svm", "ck.previous")
+        self.hinge("train", "hard.svm", "n", "--start", "ck.previous", "--checkpoint", "ck", code=64)
+
     def test_on_request(self):  # R8
         process = self.endless("--every", "1e6", "-n", "1")
         for _ in range(2):
@@ -282,6 +292,22 @@ class AgreementTest(CheckpointCase, ErrorCase):
         file.metadata["version"] = "2"
         self.write("ck", file.to_bytes())
         self.refused(f"version: format 2, by hinge 99.0.0, in the checkpoint; format 1, hinge {now} now")
+
+    def test_option_of_another_version(self):
+        self.stop()
+        file = Container(self.dir / "ck")
+        file.metadata["option.foo"] = "1"
+        self.write("ck", file.to_bytes())
+        run = self.hinge("train", "hard.svm", "m", "--resume", "ck", code=80)
+        self.assertRegex(run.lines[0], r"^ck: error: .*--foo.* \[checkpoint\.mismatch\]$")
+
+    def test_limits_within_a_round(self):
+        """A limit that ends a round of focus leaves no state that the run would not have come to."""
+        self.hinge("generate", "dense.svm", "--like", "dense", "--rows", "1000")
+        for passes in range(12, 32, 4):
+            self.forget()
+            whole = self.stop("-s", "focus", "--gap", "1e-6", data="dense.svm", passes=str(passes))
+            self.assertEqual(self.resumed(data="dense.svm")[1], whole, passes)
 
     def test_threads_may_differ(self):
         """Pegasos cuts classes into sweeps by the number of threads; a checkpoint remembers."""

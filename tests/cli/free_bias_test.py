@@ -34,6 +34,11 @@ class OptionTest(CommandCase):
             self.assertEqual(self.model_bytes(*arguments), free, arguments)
         self.assertNotEqual(self.model_bytes("-B", "1"), free)
 
+    def test_rounds_that_repeat(self):
+        """Dual descent went round in circles here, at a gap of 1.6 %."""
+        self.write("r.svm", "1 1:-9\n-1\n-1 1:4\n-1 1:-2\n")
+        self.hinge("train", "r.svm", "m", "-s", "dual", "-B", "free", "--gap", "1e-4", "--require-converged")
+
     def test_refused(self):
         for arguments, word in (
                 (("train", "d.svm", "x", "--bias", "free", "--kernel", "rbf"), "--bias"),
