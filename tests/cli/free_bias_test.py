@@ -211,7 +211,7 @@ class RealTest(RealCase):
     def check(self, row):
         name, rows = row
         if SLOW:
-            self.skipTest("HINGE_SLOW: minutes under a sanitizer; runs in the release and Clang builds")
+            self.skipTest("HINGE_SLOW: minutes under a sanitizer; runs in the release build")
         data = self.unpack(name + "-train")
         if rows is not None:
             with open(self.dir / data) as whole, open(self.dir / "part.svm", "w") as part:

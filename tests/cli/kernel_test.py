@@ -623,7 +623,7 @@ class RealKernelTest(RealCase):
 
     def test_covtype(self):
         if SLOW:
-            self.skipTest("HINGE_SLOW: minutes under a sanitizer; runs in the release and Clang builds")
+            self.skipTest("HINGE_SLOW: minutes under a sanitizer; runs in the release build")
         data, test = self.slice("covtype-train", 5_000), self.slice("covtype-test", 5_000)
         theirs = self.libsvm(data, test, 10, 5)
         # LIBSVM has a bias of its own that is not regularised. Here there is none, or with --bias 1 a regularised one.

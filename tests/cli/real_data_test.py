@@ -59,7 +59,7 @@ class RealCase(Case):
 class OptimumTest(RealCase):
     def check(self, known):
         if SLOW and not known.small:
-            self.skipTest("HINGE_SLOW: minutes under a sanitizer; runs in the release and Clang builds")
+            self.skipTest("HINGE_SLOW: minutes under a sanitizer; runs in the release build")
         data = self.unpack(known.name + "-train")
         found = self.hinge("train", data, "m", "--gap", GAP, "--json").json
         self.assertEqual(found["status"], "converged")
@@ -112,7 +112,7 @@ class PegasosTest(RealCase):
     def check(self, row):
         name, optimum, gap = row
         if SLOW and name != "a9a":
-            self.skipTest("HINGE_SLOW: minutes under a sanitizer; runs in the release and Clang builds")
+            self.skipTest("HINGE_SLOW: minutes under a sanitizer; runs in the release build")
         data = self.unpack(name + "-train")
         found = self.hinge("train", data, "m", "-s", "pegasos", "--json").json
         self.assertLessEqual(found["dual"], optimum * (1 + DIGITS))
