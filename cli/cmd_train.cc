@@ -204,8 +204,8 @@ Result<void> Train::take_from_checkpoint() {
   const Result<CheckpointInfo> info = read_checkpoint(resume_path, warnings);
   if (!info.ok()) return info.error();
   for (const auto& [name, text] : info->options) {
-    const auto known = [&](const OptionInfo& option) { return option.name == name; };
-    if (std::ranges::none_of(train_option_table(), known)) {
+    if (std::ranges::find(train_option_table(), name, &OptionInfo::name) ==
+        train_option_table().end()) {
       Error error = make_error("checkpoint.mismatch",
                                fmt::format("{} wrote it, with the option --{}; this is hinge {}",
                                            escape(info->written_by), escape(name), version()));

@@ -9,6 +9,7 @@
 namespace hinge {
 
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMostSteps = kNever / 16;  // more are not believed of a state
 
 // Two things are summed over about the last half of the steps: points, and visits and hits. Where
 // the end is known, the sum begins half-way. Where it is not, it is begun anew at marks `unit`,

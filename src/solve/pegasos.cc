@@ -23,15 +23,14 @@ namespace hinge {
 namespace {
 
 constexpr std::uint64_t kDefaultEpochs = 20;
-constexpr std::uint64_t kLookShare = 8;  // looks are 1 + epoch/8 epochs apart
-constexpr std::uint64_t kLongRun = 50;   // epochs
-constexpr std::uint64_t kRuns = 1024;    // of neighbouring rows, at least, to draw from
-constexpr double kPoorGap = 0.05;        // beyond it a second bound is tried
-constexpr int kMostSecants = 40;         // for the best multiple of a point with a free bias
-constexpr double kSecantGain = 1e-6;     // a smaller part of the primal is not worth one more
-constexpr double kUnbalanced = 1e-10;    // of a bound, for what rounding leaves of sum alpha y
-constexpr std::uint64_t kMostSteps = kNever / 16;  // more are not believed of a state
-constexpr std::uint64_t kLot = 0x6c6f74;           // random stream of the point drawn by lot
+constexpr std::uint64_t kLookShare = 8;   // looks are 1 + epoch/8 epochs apart
+constexpr std::uint64_t kLongRun = 50;    // epochs
+constexpr std::uint64_t kRuns = 1024;     // of neighbouring rows, at least, to draw from
+constexpr double kPoorGap = 0.05;         // beyond it a second bound is tried
+constexpr int kMostSecants = 40;          // for the best multiple of a point with a free bias
+constexpr double kSecantGain = 1e-6;      // a smaller part of the primal is not worth one more
+constexpr double kUnbalanced = 1e-10;     // of a bound, for what rounding leaves of sum alpha y
+constexpr std::uint64_t kLot = 0x6c6f74;  // random stream of the point drawn by lot
 
 // Space: Passes, or KernelPasses, where points are coefficients of rows.
 template <class Space>
