@@ -71,7 +71,6 @@ class CheckpointBook {
   CheckpointBook(const CheckpointControl& control, std::vector<Error>& warnings);
 
   void begin(Terms terms, CheckpointGroups groups);
-  const CheckpointGroups& groups() const { return groups_; }
 
   // For the solver of one group, on one thread at a time.
   class Keeper final : public StateKeeper {

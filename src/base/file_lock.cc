@@ -79,13 +79,4 @@ FileLock::~FileLock() {
   static_cast<void>(close(fd_));
 }
 
-FileLock::FileLock(FileLock&& other) noexcept {
-  *this = std::move(other);
-}
-FileLock& FileLock::operator=(FileLock&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
 }  // namespace hinge

@@ -10,14 +10,14 @@ namespace hinge {
 
 class FileLock {
  public:
-  FileLock() = default;
   // Creates `path`, with the number of this process in it, and locks it. Where another process
   // holds it, fails with lock.held; a file that nobody holds was left by a process that died, and
-  // is taken over with a warning (lock.stale). Throws Failure.
+  // is taken over with a warning (lock.stale). A file with anything but such a number in it is
+  // somebody's, and stays as it is (io.create). Throws Failure.
   FileLock(std::string path, std::vector<Error>& warnings);
   ~FileLock();  // removes the file
-  FileLock(FileLock&& other) noexcept;
-  FileLock& operator=(FileLock&& other) noexcept;
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
 
  private:
   std::string path_;

@@ -132,12 +132,18 @@ class CpuRisk final : public Risk {
     });
     std::vector<Flip> flips;
     for (const std::vector<Flip>& part : parts) flips.insert(flips.end(), part.begin(), part.end());
-    std::vector<Flip> changes = flips;
-    change(changes, now_.between, 1);
-    change(changes, inside.between, -1);
-    vectors_->flip(changes, anchor_.data(), trial_.data(), mark_.empty() ? nullptr : mark_.data());
-    for (const Flip& flip : flips) now_.flip(flip.row);
-    for (const Flip& flip : changes) b_ -= flip.weight;
+    std::vector<std::uint64_t> flipped;  // by their bits; rows between change besides
+    if (free_bias()) {
+      for (const Flip& flip : flips) flipped.push_back(flip.row);
+      change(flips, now_.between, 1);
+      change(flips, inside.between, -1);
+    }
+    vectors_->flip(flips, anchor_.data(), trial_.data(), mark_.empty() ? nullptr : mark_.data());
+    for (const Flip& flip : flips) {
+      if (!free_bias()) now_.flip(flip.row);
+      b_ -= flip.weight;
+    }
+    for (const std::uint64_t i : flipped) now_.flip(i);
     now_.between = inside.between;
     statuses_.set(slot, now_);
     vectors_->take(slot);

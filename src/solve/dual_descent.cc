@@ -104,7 +104,8 @@ class DualDescent {
   }
 
   // Is w better than the best before? Without the time to find out it is taken only in place of 0,
-  // where all begins. The dual variables are feasible at any moment.
+  // where all begins. The dual variables are feasible at any moment, but for a free bias, with
+  // which the best of an exact pass are returned.
   void look_once_more() {
     try {
       const Pool::Grace grace(pool_, kLastLook);

@@ -181,7 +181,7 @@ class CommandTest(InterruptCase):
         print(f"commands: at most {longest:.3f} s", file=sys.stderr)
 
 
-@unittest.skipIf(SLOW, "takes long with sanitizers")
+@unittest.skipIf(SLOW, "HINGE_SLOW: takes long with sanitizers; runs in the release build")
 class LargeTest(InterruptCase):
     def test_a_certificate_that_takes_too_long(self):
         """With a kernel it takes as many kernel values as there are pairs of rows."""

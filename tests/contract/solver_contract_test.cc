@@ -32,8 +32,7 @@ Solution pegasos(const Problem& problem, const SolverOptions& options, Monitor& 
 struct SolverCase {
   const char* name;
   SolveFunction solve;
-  double finest = 0;      // the smallest gap it can be asked for in reasonable time; 0: any
-  bool free_bias = true;  // takes one
+  double finest = 0;  // the smallest gap it can be asked for in reasonable time; 0: any
 
   double gap(double wanted) const { return std::max(wanted, finest); }
 };
@@ -46,7 +45,7 @@ Solution planes(const Problem& problem, const SolverOptions& options, Monitor& m
 
 std::vector<SolverCase> solvers() {
   return {{"dual", solve_dual},
-          {"pegasos", pegasos, 1e-3, false},
+          {"pegasos", pegasos, 1e-3},
           {"cpa", planes<Solver::cpa>, 1e-6},
           {"ocas", planes<Solver::ocas>},
           {"ocas3", planes<Solver::ocas3>},
@@ -105,11 +104,7 @@ struct Shape {
   std::uint64_t rows = kRows;
   bool free_bias = false;
 };
-std::vector<Shape> shapes(const SolverCase& solver) {
-  std::vector<Shape> all = {{kRows}, {kFewRows}, {kRows, true}, {kFewRows, true}};
-  if (!solver.free_bias) all.resize(2);
-  return all;
-}
+constexpr Shape kShapes[] = {{kRows}, {kFewRows}, {kRows, true}, {kFewRows, true}};
 
 struct Sample {
   explicit Sample(Precision precision, const Shape& shape = {})
@@ -141,7 +136,6 @@ class ExactSolverContract : public ::testing::TestWithParam<SolverCase> {};
 
 TEST_P(SolverContract, SolvesTinyProblems) {
   for (const TinyProblem& tiny : tiny_problems()) {
-    if (tiny.free_bias && !GetParam().free_bias) continue;
     const TinyData<float> data(tiny);
     const double gap = GetParam().gap(1e-10);
     const Outcome r = run(GetParam().solve, data.problem, {.gap = gap, .seconds = kNever});
@@ -158,7 +152,7 @@ TEST_P(SolverContract, SolvesTinyProblems) {
 }
 
 TEST_P(SolverContract, ReportsTheGapItReached) {
-  for (const Shape& shape : shapes(GetParam())) {
+  for (const Shape& shape : kShapes) {
     for (const Precision precision : {Precision::f32, Precision::f64}) {
       const Sample sample(precision, shape);
       const Outcome best = run(solve_dual, sample.problem, {.gap = 1e-11, .seconds = kNever});
@@ -184,7 +178,7 @@ TEST_P(SolverContract, ReportsTheGapItReached) {
 }
 
 TEST_P(SolverContract, BoundRisesAndPrimalFalls) {
-  for (const Shape& shape : shapes(GetParam())) {
+  for (const Shape& shape : kShapes) {
     const Sample sample(Precision::f32, shape);
     const Outcome r =
         run(GetParam().solve, sample.problem, {.gap = GetParam().gap(1e-8), .seconds = kNever});
@@ -198,7 +192,7 @@ TEST_P(SolverContract, BoundRisesAndPrimalFalls) {
 }
 
 TEST_P(SolverContract, SameBitsForAnyThreadsAndInstructionSet) {
-  for (const Shape& shape : shapes(GetParam())) {
+  for (const Shape& shape : kShapes) {
     const Sample sample(Precision::f32, shape);
     const Limits limits = {.gap = GetParam().gap(1e-6), .seconds = kNever};
     const Outcome one = run(GetParam().solve, sample.problem, limits, 1);
@@ -216,7 +210,7 @@ TEST_P(SolverContract, SameBitsForAnyThreadsAndInstructionSet) {
 }
 
 TEST_P(SolverContract, RowsOfNoWeightDoNotCount) {
-  const Sample sample(Precision::f32, {kRows, GetParam().free_bias});
+  const Sample sample(Precision::f32, {kRows, true});
   const Limits limits = {.gap = GetParam().gap(1e-9), .seconds = kNever};
   const Outcome whole = run(GetParam().solve, sample.problem, limits);
   std::vector<std::uint64_t> rows;
@@ -238,7 +232,7 @@ TEST_P(SolverContract, RowsOfNoWeightDoNotCount) {
 }
 
 TEST_P(SolverContract, HonoursLimits) {
-  for (const Shape& shape : shapes(GetParam())) {
+  for (const Shape& shape : kShapes) {
     const Sample sample(Precision::f32, shape);
     const Outcome at_once = run(GetParam().solve, sample.problem, {.gap = 1e-9, .seconds = 0});
     EXPECT_EQ(at_once.reason, StopReason::limit);
@@ -257,10 +251,9 @@ TEST_P(SolverContract, HonoursLimits) {
 // Wherever a run is cut off, what it said last is no better than what it returns.
 TEST_P(SolverContract, ReturnsTheBestItSaid) {
   for (const bool far : {false, true}) {
-    Sample sample(Precision::f32, {kFewRows, GetParam().free_bias});
+    Sample sample(Precision::f32, {kFewRows, true});
     const TinyData<float> tiny(tiny_problems()[5]);
     ASSERT_TRUE(tiny.problem.free_bias);
-    if (far && !GetParam().free_bias) continue;
     const Problem& problem = far ? tiny.problem : sample.problem;
     for (std::uint64_t passes = 1; passes < 2000; passes += 1 + passes / 3) {
       const Outcome r =
@@ -274,7 +267,7 @@ TEST_P(SolverContract, ReturnsTheBestItSaid) {
 }
 
 TEST_P(SolverContract, HonoursInterrupts) {
-  const Sample sample(Precision::f32, {kRows, GetParam().free_bias});
+  const Sample sample(Precision::f32, {kRows, true});
   std::atomic<bool> stop{true};
   const Outcome r =
       run(GetParam().solve, sample.problem, {.gap = 1e-9, .seconds = kNever, .stop = &stop});
@@ -286,7 +279,7 @@ TEST_P(SolverContract, HonoursInterrupts) {
 // worse than where all began.
 TEST_P(SolverContract, MayBeInterruptedAnywhere) {
   for (const std::uint64_t rows : {kRows, kFewRows}) {
-    const Sample sample(Precision::f32, {rows, GetParam().free_bias});
+    const Sample sample(Precision::f32, {rows, true});
     double at_zero = 0;
     for (std::uint64_t i = 0; i < rows; ++i) at_zero += sample.problem.upper(i);
     const std::function<void(const Progress&)> nobody;
@@ -328,7 +321,6 @@ TEST_P(ExactSolverContract, SortedRowsDoNoHarm) {
 
 // A free bias takes up whatever is added to all rows: margins stay as they are.
 TEST_P(SolverContract, AddingTheSameToAllRowsChangesNoMargin) {
-  if (!GetParam().free_bias) GTEST_SKIP() << "takes no free bias";
   constexpr std::uint64_t kCount = 150, kFeatures = 5;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     Random random(seed);
@@ -380,7 +372,7 @@ TEST_P(SolverContract, AddingTheSameToAllRowsChangesNoMargin) {
 
 // Ends rather than runs for ever when rounding does not allow the gap asked for.
 TEST_P(ExactSolverContract, EndsAtTheLimitOfRounding) {
-  for (const Shape& shape : shapes(GetParam())) {
+  for (const Shape& shape : kShapes) {
     const Sample sample(Precision::f32, shape);
     const Outcome r = run(GetParam().solve, sample.problem, {.gap = 1e-18, .seconds = 20});
     EXPECT_TRUE(r.solution.stalled ||
@@ -392,7 +384,7 @@ TEST_P(ExactSolverContract, EndsAtTheLimitOfRounding) {
 
 // Degenerate input: extreme costs and scales still end with a true certificate.
 TEST_P(ExactSolverContract, ExtremeCosts) {
-  for (const Shape& shape : shapes(GetParam())) {
+  for (const Shape& shape : kShapes) {
     Sample sample(Precision::f64, shape);
     for (const double cost : {1e-9, 1e-3, 1e3}) {
       sample.problem.cost = cost;
@@ -456,11 +448,10 @@ TEST_P(ExactSolverContract, SmallCostsMoveTheBias) {
 }
 
 TEST(SolverAgreement, AllSolversFindTheSameOptimum) {
-  for (const Shape& shape : shapes({})) {
+  for (const Shape& shape : kShapes) {
     const Sample sample(Precision::f32, shape);
     std::vector<double> optima;
     for (const SolverCase& s : solvers()) {
-      if (shape.free_bias && !s.free_bias) continue;
       const double gap = s.gap(1e-7);
       const double p =
           run(s.solve, sample.problem, {.gap = gap, .seconds = kNever}).certificate.primal;
