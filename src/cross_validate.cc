@@ -63,6 +63,9 @@ Result<std::vector<Metrics>> cross_validate_path(const Dataset& data, int folds,
       fail("usage.value",
            "cross-validation trains on parts of the rows: a start may have seen all");
     }
+    if (!control.checkpoint.path.empty() || !control.resume.empty()) {
+      fail("usage.value", "cross-validation trains several times: it takes no checkpoints");
+    }
     if (folds < 2) fail("usage.value", fmt::format("folds: expected at least 2, got {}", folds));
     for (const LabelCount& c : data.classes()) {
       if (c.rows < static_cast<std::uint64_t>(folds)) {

@@ -597,9 +597,9 @@ class Trainer {
                                     : StopReason::limit;
     model.origin.status = report_.status;
     if (report_.status == StopReason::limit && (gap_ > 0 || cut_short_)) {
-      std::string message = fmt::format("{} at gap {:.3g}",
-                                        stalled_ ? "rounding ended progress" : "stopped by a limit",
-                                        model.certificate().relative_gap);
+      std::string message =
+          fmt::format("{} at gap {:.3g}", stalled_ ? "progress ended" : "stopped by a limit",
+                      model.certificate().relative_gap);
       if (!stalled_ && gap_ > 0) message += fmt::format("; {:.3g} was asked for", gap_);
       if (gap_ == 0) message += ", before all epochs were done";
       report_.warnings.push_back(

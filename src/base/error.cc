@@ -226,8 +226,10 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
      "The model is the best found, with its true gap. Allow more time, or accept the gap."},
     {"solver.nonfinite", kNumeric, "The objective is not finite.",
      "Scale the data, or choose a smaller cost."},
-    {"solver.stalled", 0, "Rounding ended the progress before the gap asked for.",
-     "The model is as good as double precision gets. Ask for a larger gap."},
+    {"solver.stalled", 0, "Progress ended before the gap asked for.",
+     "Mostly the model is as good as double precision gets: ask for a larger gap. If its gap is "
+     "not "
+     "small, try another solver."},
     {"system.cpu", kUnavailable, "The CPU does not have the instruction set asked for.",
      "Leave --cpu at auto."},
     {"system.threads", 0, "Threads could not be started.",
