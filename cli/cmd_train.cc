@@ -37,7 +37,8 @@ struct Train {
   Result<void> save_trace() const;
   Result<Model> load_start() const;
   Result<std::vector<TrainReport>> learn(const Dataset& rows, TrainControl control);
-  Json to_json(const Dataset& rows, const std::vector<TrainReport>& reports) const;
+  Json to_json(const Dataset& rows, const std::vector<TrainReport>& reports,
+               const TrainReport& all) const;
 
   double load_seconds = 0, save_seconds = 0, total_seconds = 0;
   std::string trace;
@@ -112,8 +113,8 @@ void add_counts(Json& object, const TrainReport& report) {
   object.add("search_seconds", report.search_seconds);
 }
 
-Json Train::to_json(const Dataset& rows, const std::vector<TrainReport>& reports) const {
-  const TrainReport all = totals(reports);
+Json Train::to_json(const Dataset& rows, const std::vector<TrainReport>& reports,
+                    const TrainReport& all) const {
   const Model& model = reports[0].model;
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
@@ -352,10 +353,13 @@ int Train::run() {
   if (!reports.ok()) return reporter.fail(reports.error(), outcome);
   for (const TrainReport& report : *reports) reporter.warn(report.warnings);
   const std::size_t costs = std::max(std::size_t{1}, options.path.size());
-  const bool cut = reports->size() < costs && stop_flag().load();  // between two models
-  const StopReason status = cut ? StopReason::interrupted : totals(*reports).status;
-
-  if (status == StopReason::interrupted && totals(*reports).iterations == 0) {
+  TrainReport all = totals(*reports);
+  if (reports->size() < costs) {  // ended between two models
+    all.status =
+        std::max(all.status, stop_flag().load() ? StopReason::interrupted : StopReason::limit);
+  }
+  const StopReason status = all.status;
+  if (status == StopReason::interrupted && all.iterations == 0) {
     return reporter.fail(make_error("run.interrupted", "interrupted before there was a model"),
                          outcome);
   }
@@ -378,7 +382,7 @@ int Train::run() {
   total_seconds = seconds_since(start);
 
   if (json) {
-    if (Result<void> r = print(to_json(*rows, *reports).dump() + "\n"); !r.ok()) {
+    if (Result<void> r = print(to_json(*rows, *reports, all).dump() + "\n"); !r.ok()) {
       return reporter.fail(r.error());
     }
   }
@@ -389,14 +393,13 @@ int Train::run() {
             : fmt::format("hinge: interrupted; {} holds the models of {} of {} costs",
                           escape(model_path), reports->size(), costs));
   }
-  const TrainReport all = totals(*reports);
   reporter.log(fmt::format(
       "{} after {:.2g} s: load {:.2g}, solve {:.2g}, check {:.2g}",
       costs == 1 ? reached((*reports)[0].model)
                  : fmt::format("{} model{}", reports->size(), reports->size() == 1 ? "" : "s"),
       total_seconds, load_seconds, all.solve_seconds, all.certify_seconds));
   if (status == StopReason::interrupted) return signal_exit_code();
-  if ((status == StopReason::limit || reports->size() < costs) && require_converged) return 3;
+  if (status == StopReason::limit && require_converged) return 3;
   return 0;
 }
 
