@@ -10,7 +10,7 @@ void LineSearch::add(double u, double c, double d) {
   if (d == 0 || u == 0) return;
   if (c > 0 || (c == 0 && d > 0)) slope_ += u * d;  // counts just beyond t = 0
   const double at = -c / d;
-  if (at > 0 && std::isfinite(at)) bends_.push_back({at, u * std::abs(d)});
+  if (at > 0 && at < t_max_) bends_.push_back({at, u * std::abs(d)});
 }
 
 double LineSearch::minimum() {
@@ -34,8 +34,8 @@ double LineSearch::minimum() {
     if (a_ * left_end + before >= 0) return left_end;
     first = middle + 1;
   }
-  if (a_ > 0) return std::max(left_end, -before / a_);
-  return before < 0 ? std::numeric_limits<double>::infinity() : left_end;
+  if (a_ > 0) return std::min(t_max_, std::max(left_end, -before / a_));
+  return before < 0 ? t_max_ : left_end;
 }
 
 }  // namespace hinge

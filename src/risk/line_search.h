@@ -6,19 +6,23 @@
 // by u_i |d_i|. The minimum is found by weighted selection among the bends: O(rows), no sort.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 namespace hinge {
 
 class LineSearch {
  public:
-  LineSearch(double a, double b) : a_(a), slope_(b) {}
+  // Bends beyond t_max are of no interest, and t is at most that.
+  LineSearch(double a, double b, double t_max = std::numeric_limits<double>::infinity())
+      : a_(a), slope_(b), t_max_(t_max) {}
 
   void reserve(std::size_t rows) { bends_.reserve(rows); }
   // One hinge u max(0, c + t d).
   void add(double u, double c, double d);
 
-  // The smallest t >= 0 that minimises f; infinity if f falls for ever. Uses up what was added.
+  // The smallest t in [0, t_max] that minimises f; infinity if f falls for ever. Uses up what was
+  // added.
   double minimum();
 
  private:
@@ -27,6 +31,7 @@ class LineSearch {
   };
   double a_;
   double slope_;  // f'(0+)
+  double t_max_;
   std::vector<Bend> bends_;
 };
 

@@ -1,5 +1,6 @@
-// Map: DualDescent::run is the loop; epoch() descends, refresh() measures exactly, choose_rows()
-// picks what the next epochs visit. g_i = y_i <w,x_i> - 1 is the gradient of the (minimised) dual.
+// Map: DualDescent::run is the loop; epoch() descends, leap() goes on where epochs led, refresh()
+// measures exactly, choose_rows() picks what the next epochs visit. g_i = y_i <w,x_i> - 1 is the
+// gradient of the (minimised) dual.
 //
 // A free bias b is the multiplier of sum_i a_i y_i = 0 in the dual. Epochs let that sum deviate
 // from 0 and have b follow it, b = c + r sum_i a_i y_i (an augmented Lagrangian: as if there were a
@@ -17,7 +18,9 @@
 #include "base/random.h"
 #include "risk/free_bias.h"
 #include "solve/batches.h"
+#include "solve/best_point.h"
 #include "solve/solver.h"
+#include "solve/working_rows.h"
 
 namespace hinge {
 namespace {
@@ -34,9 +37,14 @@ constexpr std::size_t kStallWaves = 400;  // the same with a free bias, which co
 constexpr double kStiffness = 0.03;       // r of a free bias, times the mean square of a row
 constexpr double kLeastPull = 1;          // r of a free bias, times all costs, is no less
 constexpr double kStallGap = 1e-9;        // above this gap slow progress is not rounding
+constexpr std::uint64_t kLeapAfter = 12;  // epochs: the problem is not one of the easy ones
+constexpr double kLeapNoise = 1e-9;  // of w, times the length of a leap, is below the way to it
+constexpr double kLeastAwake = 0.6;  // of the rows chosen; below, the others are left out
 
 template <class Value>
 class DualDescent {
+  using Item = typename WorkingRows<Value>::Item;
+
  public:
   DualDescent(const Problem& problem, const CsrView<Value>& m, const SolverOptions& options,
               Monitor& monitor, Pool& pool)
@@ -50,7 +58,9 @@ class DualDescent {
         w_(problem.dimension()),
         alpha_(m.rows),
         square_(m.rows),
-        gradient_(m.rows, -1.0) {
+        gradient_(m.rows, -1.0),
+        best_point_(problem),
+        rows_(m) {
     for (std::uint64_t i = 0; problem.free_bias && i < m.rows; ++i) {
       if (problem.y[i] > 0) slope_ -= problem.factor(i);
     }
@@ -63,7 +73,7 @@ class DualDescent {
       monitor_.interrupt();
       look_once_more();
     }
-    solution_.w = std::move(best_w_);
+    solution_.w = unmeasured_ ? std::move(w_) : best_point_.take();
     solution_.alpha = std::move(best_alpha_.empty() ? alpha_ : best_alpha_);
     return std::move(solution_);
   }
@@ -71,11 +81,10 @@ class DualDescent {
   // The state after a refresh, when rows are about to be chosen anew.
   void archive(Archive& archive) {
     archive.sized(w_, problem_.dimension());
-    archive.sized(best_w_, problem_.dimension());
     archive.sized(alpha_, m_.rows);
     archive.sized(best_alpha_, problem_.free_bias ? m_.rows : 0);
     archive.sized(gradient_, m_.rows);
-    archive(primal_, dual_, exact_gap_, estimate_, trust_, rest_beyond_, refreshes_, gaps_);
+    archive(best_point_, dual_, exact_gap_, estimate_, trust_, rest_beyond_, refreshes_, gaps_);
     archive(at_zero_, idle_, best_, centre_, sum_, stiffness_, search_, solution_.iterations,
             solution_.rows_touched);
   }
@@ -113,7 +122,7 @@ class DualDescent {
     } catch (const Interrupted&) {
       if (refreshes_ <= 1) {
         if (problem_.free_bias) w_.back() = bias();
-        best_w_ = w_;
+        unmeasured_ = true;
       }
     }
     if (solution_.iterations == 0 && solution_.rows_touched > 0) solution_.iterations = 1;  // begun
@@ -166,8 +175,8 @@ class DualDescent {
     solution_.rows_touched += m_.rows;
   }
 
-  double score(std::uint64_t i) const {
-    const double inner = kernels_.dot(row_of(m_, i), w_.data());
+  double score(const SparseRow<Value>& x) const {
+    const double inner = kernels_.dot(x, w_.data());
     if (problem_.free_bias) return inner + bias();
     return problem_.bias == 0 ? inner : inner + problem_.bias * w_.back();
   }
@@ -244,13 +253,14 @@ class DualDescent {
       double loss = 0, alpha = 0, squares = 0;
     };
     std::vector<Part> parts(cuts_.size() - 1);
+    if (slow()) rebuild();
     if (problem_.free_bias) find_centre();
     for_blocks([&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
       Part part;
       for (std::uint64_t i = begin; i < end; ++i) {
         const double g = problem_.free_bias ? gradient_[i] + problem_.y[i] * best_ - 1
                          : at_zero_         ? -1
-                                            : problem_.y[i] * score(i) - 1;
+                                            : problem_.y[i] * score(row_of(m_, i)) - 1;
         const double upper = problem_.upper(i);
         gradient_[i] = g;
         part.loss += upper * std::max(0.0, -g);
@@ -269,23 +279,19 @@ class DualDescent {
     double norm = 0;
     for (const double x : std::span(w_).first(problem_.regularised())) norm += x * x;
     if (problem_.free_bias) w_.back() = best_;
-    const double primal = norm / 2 + sum.loss;
-    if (!std::isfinite(primal)) {
+    if (!std::isfinite(norm / 2 + sum.loss)) {
       fail("solver.nonfinite",
            fmt::format("the objective is not finite after {:.0f} passes over the data", passes()),
            "scale the data, or lower --cost");
     }
-    if (primal < primal_) {
-      primal_ = primal;
-      best_w_ = w_;
-    }
+    best_point_.offer(w_, gradient_, slow());
     // With a free bias what is left of the sum is charged for (certificate.cc); and the bound may
     // fall again, as the sum is brought back to 0.
     const double dual = sum.alpha - norm / 2 - std::abs(sum_ * best_);
     if (problem_.free_bias && (dual > dual_ || best_alpha_.empty())) best_alpha_ = alpha_;
     dual_ = std::max(dual_, dual);
-    exact_gap_ = primal - dual;
-    if (estimate_ > 0) trust_ = std::clamp(exact_gap_ / estimate_, 0.3, 1.5);
+    exact_gap_ = best_point_.primal() - dual;
+    if (estimate_ > 0) trust_ = std::clamp(exact_gap_ / estimate_, 0.02, 1.5);
     rest_beyond_ = kRestFactor * std::sqrt(sum.squares / static_cast<double>(m_.rows));
     if (!at_zero_) solution_.rows_touched += m_.rows;
     at_zero_ = false;
@@ -296,15 +302,16 @@ class DualDescent {
     Progress progress;
     progress.iteration = solution_.iterations;
     progress.data_passes = passes();
-    progress.primal = primal_;
+    progress.primal = best_point_.primal();
     progress.dual = dual_;
     progress.relative_gap = relative_gap();
-    progress.active_rows = list_.size();
+    progress.active_rows = rows_.items().size();
     return monitor_.report(progress);
   }
 
   double relative_gap() const {
-    return primal_ > 0 ? std::max(0.0, (primal_ - dual_) / primal_) : 0.0;
+    const double primal = best_point_.primal();
+    return primal > 0 ? std::max(0.0, (primal - dual_) / primal) : 0.0;
   }
   double passes() const {
     return static_cast<double>(solution_.rows_touched) / static_cast<double>(m_.rows);
@@ -339,15 +346,17 @@ class DualDescent {
     for (std::uint64_t k = 0; k < rows.size(); k += run) starts.push_back(k);
     Random random(options_.seed, refreshes_);
     random.shuffle(std::span(starts));
-    list_.clear();
+    std::vector<std::uint64_t> list;
+    list.reserve(rows.size());
     for (const std::uint64_t from : starts) {
       const std::uint64_t to = std::min<std::uint64_t>(from + run, rows.size());
-      list_.insert(list_.end(), rows.begin() + static_cast<std::ptrdiff_t>(from),
-                   rows.begin() + static_cast<std::ptrdiff_t>(to));
+      list.insert(list.end(), rows.begin() + static_cast<std::ptrdiff_t>(from),
+                  rows.begin() + static_cast<std::ptrdiff_t>(to));
     }
-    for (std::size_t k = 0; mix && k < list_.size(); k += window) {
-      random.shuffle(std::span(list_).subspan(k, std::min<std::size_t>(window, list_.size() - k)));
+    for (std::size_t k = 0; mix && k < list.size(); k += window) {
+      random.shuffle(std::span(list).subspan(k, std::min<std::size_t>(window, list.size() - k)));
     }
+    rows_.choose(list, problem_, alpha_, pool_);
   }
 
   bool rests(double g, double alpha, double upper) const {
@@ -355,57 +364,207 @@ class DualDescent {
     return (alpha <= 0 && g > rest_beyond_) || (alpha >= upper && g < -rest_beyond_);
   }
 
+  bool slow() const { return solution_.iterations >= kLeapAfter; }
+
   // Epochs until an exact pass is worth its price. False: the monitor said stop.
   bool descend() {
-    const double target = monitor_.limits().gap * primal_;
-    const double next_look = kNextLook * exact_gap_;
+    const bool done = slow() ? descend_by_leaps() : descend_by_epochs();
+    store();
+    return done;
+  }
+
+  bool descend_by_epochs() {
     for (std::uint64_t count = 1; count <= kMaxEpochs; ++count) {
-      if (!epoch()) return false;
-      ++solution_.iterations;
-      if (list_.empty() || estimate_ * trust_ < std::max(target, next_look)) break;
-      if (refreshes_ == 1 && count > 1 && estimate_ < kFirstLook * primal_) break;
+      if (!epoch(false)) return false;
+      if (awake_ == 0 || near_enough()) break;
+      if (refreshes_ == 1 && count > 1 && estimate_ < kFirstLook * best_point_.primal()) break;
+      if (static_cast<double>(awake_) < kLeastAwake * static_cast<double>(rows_.items().size())) {
+        store();
+        rows_.leave_sleepers(pool_);
+      }
     }
     return true;
   }
 
-  // One visit to every listed row; rows that come to rest leave the list.
-  bool epoch() {
+  bool descend_by_leaps() {
+    before_.clear();
+    step_.clear();
+    for (std::uint64_t count = 2; count <= kMaxEpochs; count += 2) {
+      if (!epoch(false) || !epoch(true)) return false;
+      leap();
+      if (awake_ == 0 || near_enough()) break;
+    }
+    return true;
+  }
+
+  bool near_enough() const {
+    return estimate_ * trust_ <
+           std::max(monitor_.limits().gap * best_point_.primal(), kNextLook * exact_gap_);
+  }
+
+  // One visit to every row chosen, in their order or from last to first.
+  bool epoch(bool backward) {
+    const std::span<Item> items = rows_.items();
     double estimate = 0, squares = 0;
-    std::size_t kept = 0;
-    for (std::size_t k = 0; k < list_.size(); ++k) {
-      if (k % kPollRows == 0) {
-        solution_.rows_touched += std::min<std::uint64_t>(kPollRows, list_.size() - k);
+    std::uint64_t visits = 0;
+    awake_ = 0;
+    for (std::size_t k = 0; k < items.size(); ++k) {
+      Item& item = items[backward ? items.size() - 1 - k : k];
+      if (item.asleep) continue;
+      if (visits++ % kPollRows == 0) {
         if (monitor_.poll(passes())) return false;
+        solution_.rows_touched += kPollRows;
       }
-      const std::uint64_t i = list_[k];
-      const double upper = problem_.upper(i);
-      const double alpha = alpha_[i];
-      const double g = problem_.y[i] * score(i) - 1;
-      estimate += upper * std::max(0.0, -g) + alpha * g;
-      const double p = projected(g, alpha, upper);
+      const double upper = problem_.upper(item.row);
+      const SparseRow<Value> entries = rows_.entries(item);
+      const double g = item.y * score(entries) - 1;
+      estimate += upper * std::max(0.0, -g) + item.alpha * g;
+      const double p = projected(g, item.alpha, upper);
       squares += p * p;
-      if (rests(g, alpha, upper)) continue;
-      list_[kept++] = i;
-      if (p != 0) move(i, std::clamp(alpha - g / curvature(i), 0.0, upper));
+      item.asleep = rests(g, item.alpha, upper);
+      if (item.asleep) continue;
+      ++awake_;
+      if (p == 0) continue;
+      const double to = std::clamp(item.alpha - g / curvature(item.row), 0.0, upper);
+      add(entries, (to - item.alpha) * item.y, w_);
+      item.alpha = to;
     }
+    solution_.rows_touched -= (kPollRows - visits % kPollRows) % kPollRows;
+    ++solution_.iterations;
     // How far beyond the bound counts as rest follows the gradients down.
-    if (!list_.empty()) {
-      rest_beyond_ = kRestFactor * std::sqrt(squares / static_cast<double>(list_.size()));
-    }
-    list_.resize(kept);
+    if (visits > 0) rest_beyond_ = kRestFactor * std::sqrt(squares / static_cast<double>(visits));
     estimate_ = estimate - (problem_.free_bias ? bias() * sum_ : 0.0);
     return true;
   }
 
+  // Where progress is slow, epochs go the same way again and again. From here to the best point of
+  //   alpha + s r + t p,   r: the way since the last leap, p: that leap with the way to it,
+  // cut off at the bounds. Were there none, that would be conjugate gradients, with an epoch there
+  // and back (which is a symmetric matrix) to condition them.
+  void leap() {
+    const std::span<Item> items = rows_.items();
+    if (before_.empty()) {
+      mark();
+      return;
+    }
+    const bool first = step_.empty();
+    double ww = 0, rr = 0, rp = 0, pp = 0, slope_r = 0,
+           slope_p = 0;  // slopes of the dual along r and p
+    for (std::size_t j = 0; j < problem_.regularised(); ++j) {
+      const double r = w_[j] - before_w_[j], p = first ? 0 : step_w_[j];
+      ww += w_[j] * w_[j];
+      rr += r * r;
+      rp += r * p;
+      pp += p * p;
+      slope_r -= w_[j] * r;
+      slope_p -= w_[j] * p;
+    }
+    if (problem_.free_bias) {
+      const double r = sum_ - before_sum_, p = first ? 0 : step_sum_;
+      rr += stiffness_ * r * r;
+      rp += stiffness_ * r * p;
+      pp += stiffness_ * p * p;
+      slope_r -= bias() * r;
+      slope_p -= bias() * p;
+    }
+    for (std::size_t k = 0; k < items.size(); ++k) {
+      slope_r += items[k].alpha - before_[k];
+      if (!first) slope_p += step_[k];
+    }
+    const double determinant = rr * pp - rp * rp;
+    double s = rr > 0 ? slope_r / rr : 0, t = 0;
+    if (determinant > 1e-12 * rr * pp) {
+      s = (slope_r * pp - slope_p * rp) / determinant;
+      t = (slope_p * rr - slope_r * rp) / determinant;
+    }
+    constexpr int kTries = 3;
+    for (int n = 0; n < kTries; ++n, s /= 2, t /= 2) {
+      if ((s * s + t * t) * ww * kLeapNoise * kLeapNoise < rr && leap_to(s, t)) return;
+    }
+    mark();
+    step_.clear();
+  }
+
+  // False: the bounds make it no gain, and nothing has changed.
+  bool leap_to(double s, double t) {
+    const std::span<Item> items = rows_.items();
+    const bool first = step_.empty();
+    const double sum_before = sum_;
+    leap_w_.resize(w_.size());
+    leap_.resize(items.size());
+    for (std::size_t j = 0; j < w_.size(); ++j) {
+      leap_w_[j] = w_[j] + s * (w_[j] - before_w_[j]) + (first ? 0 : t * step_w_[j]);
+    }
+    sum_ += s * (sum_ - before_sum_) + (first ? 0 : t * step_sum_);
+    double gain = 0;
+    for (std::size_t k = 0; k < items.size(); ++k) {
+      const Item& item = items[k];
+      const double wanted = item.alpha + s * (item.alpha - before_[k]) + (first ? 0 : t * step_[k]);
+      leap_[k] = std::clamp(wanted, 0.0, problem_.upper(item.row));
+      gain += leap_[k] - item.alpha;
+      if (leap_[k] == wanted) continue;
+      add(rows_.entries(item), (leap_[k] - wanted) * item.y, leap_w_);
+      ++solution_.rows_touched;
+    }
+    for (std::size_t j = 0; j < problem_.regularised(); ++j) {
+      const double way = leap_w_[j] - w_[j];
+      gain -= way * (w_[j] + way / 2);
+    }
+    if (problem_.free_bias) {
+      const double way = sum_ - sum_before;
+      gain -= way * (centre_ + stiffness_ * (sum_before + way / 2));
+    }
+    if (!(gain > 0)) {
+      sum_ = sum_before;
+      return false;
+    }
+    step_.resize(items.size());
+    step_w_.resize(w_.size());
+    for (std::size_t k = 0; k < items.size(); ++k) {
+      step_[k] = leap_[k] - before_[k];
+      if (leap_[k] != items[k].alpha) items[k].asleep = false;
+      items[k].alpha = leap_[k];
+    }
+    for (std::size_t j = 0; j < w_.size(); ++j) step_w_[j] = leap_w_[j] - before_w_[j];
+    step_sum_ = sum_ - before_sum_;
+    w_.swap(leap_w_);
+    mark();
+    return true;
+  }
+
+  // The next leap begins here.
+  void mark() {
+    before_.clear();
+    for (const Item& item : rows_.items()) before_.push_back(item.alpha);
+    before_w_ = w_;
+    before_sum_ = sum_;
+  }
+
+  // w from the variables: leaps let rounding grow.
+  void rebuild() {
+    std::ranges::fill(w_, 0.0);
+    sum_ = 0;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) add(row_of(m_, i), alpha_[i] * problem_.y[i], w_);
+  }
+
+  // What the epochs made of the variables.
+  void store() {
+    for (const Item& item : rows_.items()) alpha_[item.row] = item.alpha;
+  }
+
   void move(std::uint64_t i, double alpha) {
-    const double a = (alpha - alpha_[i]) * problem_.y[i];
-    if (a == 0) return;
+    add(row_of(m_, i), (alpha - alpha_[i]) * problem_.y[i], w_);
     alpha_[i] = alpha;
-    kernels_.add(row_of(m_, i), a, w_.data());
+  }
+
+  // w += a x, and what goes with it.
+  void add(const SparseRow<Value>& x, double a, std::vector<double>& w) {
+    if (a == 0) return;
+    kernels_.add(x, a, w.data());
     if (problem_.free_bias) {
       sum_ += a;
     } else if (problem_.bias != 0) {
-      w_.back() += a * problem_.bias;
+      w.back() += a * problem_.bias;
     }
   }
 
@@ -423,11 +582,16 @@ class DualDescent {
   Pool& pool_;
   const std::vector<std::uint64_t> cuts_;
 
-  std::vector<double> w_, best_w_;
+  std::vector<double> w_;
   std::vector<double> alpha_, square_, gradient_;  // square_[i] = |x_i|^2 + S^2
   std::vector<double> best_alpha_;                 // free bias only
-  std::vector<std::uint64_t> list_;                // rows the next epoch visits, in order
-  double primal_ = std::numeric_limits<double>::infinity();
+  BestPoint best_point_;
+  bool unmeasured_ = false;  // there was no time to offer it w
+  WorkingRows<Value> rows_;  // that the next epoch visits, in order
+  std::size_t awake_ = 0;    // among them
+  // Leaps: where the last one ended (before), and how it and the way to it went (step).
+  std::vector<double> before_, before_w_, step_, step_w_, leap_, leap_w_;
+  double before_sum_ = 0, step_sum_ = 0;
   double dual_ = 0;  // alpha = 0 is feasible
   double exact_gap_ = 0;
   double estimate_ = 0;  // of P - D, from the rows visited in the last epoch
