@@ -326,9 +326,21 @@ bool looks_like_checkpoint(const std::string& path) {
 
 namespace {
 
-void walk(Archive& archive, Solution& s, Witness& witness, bool& reached) {
+void walk(Archive& archive, Solution& s, Witness& witness, Witness& early, bool& reached) {
   archive(s.w, witness.states, witness.free, s.iterations, s.rows_touched, s.objective_rows,
-          s.search_rows, s.stalled, s.cut_short, reached);
+          s.search_rows, s.stalled, s.cut_short, s.early.w, early.states, early.free, reached);
+}
+
+// Of alpha: much smaller, and the same.
+Witness packed(const Problem& problem, const std::vector<double>& alpha) {
+  return alpha.empty() ? Witness{} : compact(problem, alpha);
+}
+
+std::vector<double> unpacked(const Problem& problem, const Witness& witness) {
+  if (witness.empty()) return {};
+  Result<std::vector<double>> alpha = guard([&] { return expand(problem, witness); });
+  if (!alpha.ok()) fail("checkpoint.content", alpha.error().message);
+  return std::move(alpha).value();
 }
 
 }  // namespace
@@ -337,10 +349,10 @@ std::vector<std::byte> pack_result(std::span<const Problem> problems, std::span<
                                    const std::vector<bool>& reached) {
   return Archive::written_by([&](Archive& archive) {
     for (std::size_t k = 0; k < problems.size(); ++k) {
-      Witness witness;  // of alpha: much smaller, and the same
-      if (!solutions[k].alpha.empty()) witness = compact(problems[k], solutions[k].alpha);
+      Witness witness = packed(problems[k], solutions[k].alpha);
+      Witness early = packed(problems[k], solutions[k].early.alpha);
       bool is_reached = reached[k];
-      walk(archive, solutions[k], witness, is_reached);
+      walk(archive, solutions[k], witness, early, is_reached);
     }
   });
 }
@@ -350,14 +362,12 @@ void unpack_result(std::span<const std::byte> state, std::span<const Problem> pr
   Archive archive(state);
   solutions.resize(problems.size());
   for (std::size_t k = 0; k < problems.size(); ++k) {
-    Witness witness;
+    Witness witness, early;
     bool is_reached = false;
-    walk(archive, solutions[k], witness, is_reached);
+    walk(archive, solutions[k], witness, early, is_reached);
     reached.push_back(is_reached);
-    if (witness.empty()) continue;
-    Result<std::vector<double>> alpha = guard([&] { return expand(problems[k], witness); });
-    if (!alpha.ok()) fail("checkpoint.content", alpha.error().message);
-    solutions[k].alpha = std::move(alpha).value();
+    solutions[k].alpha = unpacked(problems[k], witness);
+    solutions[k].early.alpha = unpacked(problems[k], early);
   }
   archive.end();
 }

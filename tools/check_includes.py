@@ -29,6 +29,7 @@ LAYERS = {
 }
 SEES_ALL = {"src/compare.cc", "src/cross_validate.cc", "src/options.cc", "src/stream.cc", "src/train.cc",
             "src/train_checkpoint.cc", "src/train_checkpoint.h", "src/train_checks.cc", "src/train_checks.h",
+            "src/train_cost.cc", "src/train_cost.h",
             "src/verify.cc"}
 PUBLIC_FOR_KERNELS = {"hinge/dataset.h", "hinge/kernel.h"}
 

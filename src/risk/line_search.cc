@@ -1,17 +1,8 @@
 #include "risk/line_search.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 namespace hinge {
-
-void LineSearch::add(double u, double c, double d) {
-  if (d == 0 || u == 0) return;
-  if (c > 0 || (c == 0 && d > 0)) slope_ += u * d;  // counts just beyond t = 0
-  const double at = -c / d;
-  if (at > 0 && at < t_max_) bends_.push_back({at, u * std::abs(d)});
-}
 
 double LineSearch::minimum() {
   if (slope_ >= 0) return 0;

@@ -6,6 +6,8 @@
 // by u_i |d_i|. The minimum is found by weighted selection among the bends: O(rows), no sort.
 #pragma once
 
+#include <cmath>
+#include <cstddef>
 #include <limits>
 #include <vector>
 
@@ -19,7 +21,14 @@ class LineSearch {
 
   void reserve(std::size_t rows) { bends_.reserve(rows); }
   // One hinge u max(0, c + t d).
-  void add(double u, double c, double d);
+  void add(double u, double c, double d) {
+    if (d == 0 || u == 0) return;
+    if (c > 0 || (c == 0 && d > 0)) slope_ += u * d;  // counts just beyond t = 0
+    const double size = std::abs(d);
+    if ((c < 0) != (d < 0) && c != 0 && std::abs(c) < t_max_ * size) {
+      bends_.push_back({-c / d, u * size});
+    }
+  }
 
   // The smallest t in [0, t_max] that minimises f; infinity if f falls for ever. Uses up what was
   // added.

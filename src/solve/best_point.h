@@ -1,11 +1,11 @@
 // The best primal point among those a solver has met and the lines between them. A dual solver
-// comes to the optimum by points whose primal value is far above it; on the line from the best
-// point to a new one, margins are linear, and the exact minimum costs no pass over the data.
+// comes to the optimum by points whose primal value is far above it; along a line margins are
+// linear, and the exact minimum costs no pass over the data.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -18,29 +18,31 @@ class BestPoint {
  public:
   explicit BestPoint(const Problem& problem) : problem_(problem) {}
 
-  // A point w with gradient_i = y_i (score of row i) - 1. Where `remember` is set the last few
-  // points stay at hand, and lines to them are searched as well.
-  void offer(std::span<const double> w, std::span<const double> gradient, bool remember);
+  struct Point {
+    std::span<const double> w;
+    std::span<const double> gradient;  // y_i (score of row i) - 1
+    double square = 0;                 // |w|^2
+    double primal = 0;                 // P(w)
+  };
+  // A point, which is taken as it is if its P is no more than `enough`. Where the search shall be
+  // `thorough`, multiples count as well. They matter with large costs: many rows have margins a
+  // little below 1 then.
+  void offer(const Point& point, double enough, bool thorough);
 
-  bool empty() const { return best_.w.empty(); }
-  double primal() const { return primal_; }  // P of the best point
-  std::vector<double> take() { return std::move(best_.w); }
+  double primal() const { return primal_; }  // infinite before there is a point
+  const std::vector<double>& w() const { return w_; }
+  std::vector<double> take() { return std::move(w_); }
 
   void archive(Archive& archive);
 
  private:
-  struct Point {
-    std::vector<double> w, gradient;
-    void archive(Archive& archive) { archive(w, gradient); }
-  };
-  double value(std::span<const double> w, std::span<const double> gradient) const;
-  bool move_along(std::span<const double> w, std::span<const double> gradient, double sign);
+  void take(const Point& point);
+  bool move_along(const Point& to, double sign);
 
   const Problem& problem_;
-  Point best_;
-  double primal_ = 0;
+  std::vector<double> w_, gradient_;
+  double square_ = 0, primal_ = std::numeric_limits<double>::infinity();
   double noise_ = 1;  // how far margins and w may be apart, in roundings
-  std::deque<Point> past_;
 };
 
 }  // namespace hinge

@@ -39,6 +39,7 @@ constexpr double kLeastPull = 1;          // r of a free bias, times all costs, 
 constexpr double kStallGap = 1e-9;        // above this gap slow progress is not rounding
 constexpr std::uint64_t kLeapAfter = 12;  // epochs: the problem is not one of the easy ones
 constexpr double kLeapNoise = 1e-9;  // of w, times the length of a leap, is below the way to it
+constexpr double kEarly = 10;        // gaps asked for: another cost may begin
 constexpr double kLeastAwake = 0.6;  // of the rows chosen; below, the others are left out
 
 template <class Value>
@@ -84,7 +85,12 @@ class DualDescent {
     archive.sized(alpha_, m_.rows);
     archive.sized(best_alpha_, problem_.free_bias ? m_.rows : 0);
     archive.sized(gradient_, m_.rows);
-    archive(best_point_, dual_, exact_gap_, estimate_, trust_, rest_beyond_, refreshes_, gaps_);
+    archive.sized_or_empty(solution_.early.w, problem_.dimension());
+    archive.sized(solution_.early.alpha, solution_.early.w.empty() ? 0 : m_.rows);
+    archive.sized_or_empty(step_by_row_, m_.rows);
+    archive.sized(step_w_, step_by_row_.empty() ? 0 : problem_.dimension());
+    archive(step_sum_, best_point_, dual_, exact_gap_, estimate_, trust_, rest_beyond_, refreshes_,
+            gaps_);
     archive(at_zero_, idle_, best_, centre_, sum_, stiffness_, search_, solution_.iterations,
             solution_.rows_touched);
   }
@@ -96,6 +102,7 @@ class DualDescent {
       refresh();
     } else {
       restore(*this, options_.resume);
+      if (options_.early && !solution_.early.w.empty()) options_.early(solution_.early);
     }
     while (!report()) {
       monitor_.offer_state([this] { return state_of(*this); });
@@ -149,7 +156,27 @@ class DualDescent {
       // Beside short rows or small costs, enough that the variables can carry b where it belongs.
       stiffness_ = std::max(kStiffness * mean, upper > 0 ? kLeastPull / upper : 1.0);
     }
-    if (!options_.start.empty() && !options_.start[0].alpha.empty()) begin_at(options_.start[0]);
+    if (options_.start.empty() || !options_.resume.empty()) return;
+    if (!options_.start[0].alpha.empty()) begin_at(options_.start[0]);
+    if (!options_.start[0].w.empty()) compare(options_.start[0].w);
+  }
+
+  // A primal point from elsewhere.
+  void compare(const std::vector<double>& w) {
+    for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) {
+        const double inner = kernels_.dot(row_of(m_, i), w.data());
+        const double shift = problem_.bias == 0 ? 0.0 : problem_.bias * w.back();
+        gradient_[i] = problem_.y[i] * (inner + shift) - 1;
+      }
+    });
+    double square = 0, loss = 0;
+    for (const double x : std::span(w).first(problem_.regularised())) square += x * x;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      loss += problem_.upper(i) * std::max(0.0, -gradient_[i]);
+    }
+    best_point_.offer({w, gradient_, square, square / 2 + loss}, 0, false);
+    solution_.rows_touched += m_.rows;
   }
 
   // At the best multiple up to 1 of the start's alpha: D is never below that of 0.
@@ -284,12 +311,13 @@ class DualDescent {
            fmt::format("the objective is not finite after {:.0f} passes over the data", passes()),
            "scale the data, or lower --cost");
     }
-    best_point_.offer(w_, gradient_, slow());
     // With a free bias what is left of the sum is charged for (certificate.cc); and the bound may
     // fall again, as the sum is brought back to 0.
     const double dual = sum.alpha - norm / 2 - std::abs(sum_ * best_);
     if (problem_.free_bias && (dual > dual_ || best_alpha_.empty())) best_alpha_ = alpha_;
     dual_ = std::max(dual_, dual);
+    best_point_.offer({w_, gradient_, norm, norm / 2 + sum.loss},
+                      dual_ / (1 - std::min(0.5, monitor_.limits().gap)), slow());
     exact_gap_ = best_point_.primal() - dual;
     if (estimate_ > 0) trust_ = std::clamp(exact_gap_ / estimate_, 0.02, 1.5);
     rest_beyond_ = kRestFactor * std::sqrt(sum.squares / static_cast<double>(m_.rows));
@@ -299,6 +327,11 @@ class DualDescent {
   }
 
   bool report() {
+    if (options_.early && solution_.early.w.empty() &&
+        relative_gap() <= kEarly * monitor_.limits().gap) {
+      solution_.early = {best_point_.w(), problem_.free_bias ? best_alpha_ : alpha_};
+      options_.early(solution_.early);
+    }
     Progress progress;
     progress.iteration = solution_.iterations;
     progress.data_passes = passes();
@@ -357,6 +390,7 @@ class DualDescent {
       random.shuffle(std::span(list).subspan(k, std::min<std::size_t>(window, list.size() - k)));
     }
     rows_.choose(list, problem_, alpha_, pool_);
+    take_step();
   }
 
   bool rests(double g, double alpha, double upper) const {
@@ -387,8 +421,7 @@ class DualDescent {
   }
 
   bool descend_by_leaps() {
-    before_.clear();
-    step_.clear();
+    mark();
     for (std::uint64_t count = 2; count <= kMaxEpochs; count += 2) {
       if (!epoch(false) || !epoch(true)) return false;
       leap();
@@ -426,7 +459,7 @@ class DualDescent {
       ++awake_;
       if (p == 0) continue;
       const double to = std::clamp(item.alpha - g / curvature(item.row), 0.0, upper);
-      add(entries, (to - item.alpha) * item.y, w_);
+      add(entries, (to - item.alpha) * item.y, w_, sum_);
       item.alpha = to;
     }
     solution_.rows_touched -= (kPollRows - visits % kPollRows) % kPollRows;
@@ -443,10 +476,6 @@ class DualDescent {
   // and back (which is a symmetric matrix) to condition them.
   void leap() {
     const std::span<Item> items = rows_.items();
-    if (before_.empty()) {
-      mark();
-      return;
-    }
     const bool first = step_.empty();
     double ww = 0, rr = 0, rp = 0, pp = 0, slope_r = 0,
            slope_p = 0;  // slopes of the dual along r and p
@@ -483,6 +512,7 @@ class DualDescent {
     }
     mark();
     step_.clear();
+    step_w_.clear();
   }
 
   // False: the bounds make it no gain, and nothing has changed.
@@ -503,7 +533,7 @@ class DualDescent {
       leap_[k] = std::clamp(wanted, 0.0, problem_.upper(item.row));
       gain += leap_[k] - item.alpha;
       if (leap_[k] == wanted) continue;
-      add(rows_.entries(item), (leap_[k] - wanted) * item.y, leap_w_);
+      add(rows_.entries(item), (leap_[k] - wanted) * item.y, leap_w_, sum_);
       ++solution_.rows_touched;
     }
     for (std::size_t j = 0; j < problem_.regularised(); ++j) {
@@ -532,6 +562,18 @@ class DualDescent {
     return true;
   }
 
+  // The last step goes on, but for the rows that are not among those chosen now.
+  void take_step() {
+    step_.clear();
+    if (step_by_row_.empty()) return;
+    for (const Item& item : rows_.items()) {
+      step_.push_back(std::exchange(step_by_row_[item.row], 0.0));
+    }
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      add(row_of(m_, i), -step_by_row_[i] * problem_.y[i], step_w_, step_sum_);
+    }
+  }
+
   // The next leap begins here.
   void mark() {
     before_.clear();
@@ -544,25 +586,28 @@ class DualDescent {
   void rebuild() {
     std::ranges::fill(w_, 0.0);
     sum_ = 0;
-    for (std::uint64_t i = 0; i < m_.rows; ++i) add(row_of(m_, i), alpha_[i] * problem_.y[i], w_);
+    for (std::uint64_t i = 0; i < m_.rows; ++i)
+      add(row_of(m_, i), alpha_[i] * problem_.y[i], w_, sum_);
   }
 
-  // What the epochs made of the variables.
+  // What the epochs made of the variables, and the last step, whichever rows are chosen next.
   void store() {
     for (const Item& item : rows_.items()) alpha_[item.row] = item.alpha;
+    step_by_row_.assign(step_.empty() ? 0 : m_.rows, 0.0);
+    for (std::size_t k = 0; k < step_.size(); ++k) step_by_row_[rows_.items()[k].row] = step_[k];
   }
 
   void move(std::uint64_t i, double alpha) {
-    add(row_of(m_, i), (alpha - alpha_[i]) * problem_.y[i], w_);
+    add(row_of(m_, i), (alpha - alpha_[i]) * problem_.y[i], w_, sum_);
     alpha_[i] = alpha;
   }
 
   // w += a x, and what goes with it.
-  void add(const SparseRow<Value>& x, double a, std::vector<double>& w) {
+  void add(const SparseRow<Value>& x, double a, std::vector<double>& w, double& sum) {
     if (a == 0) return;
     kernels_.add(x, a, w.data());
     if (problem_.free_bias) {
-      sum_ += a;
+      sum += a;
     } else if (problem_.bias != 0) {
       w.back() += a * problem_.bias;
     }
@@ -591,6 +636,7 @@ class DualDescent {
   std::size_t awake_ = 0;    // among them
   // Leaps: where the last one ended (before), and how it and the way to it went (step).
   std::vector<double> before_, before_w_, step_, step_w_, leap_, leap_w_;
+  std::vector<double> step_by_row_;
   double before_sum_ = 0, step_sum_ = 0;
   double dual_ = 0;  // alpha = 0 is feasible
   double exact_gap_ = 0;

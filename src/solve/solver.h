@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,12 @@ namespace hinge {
 // Interrupted. For so many seconds more it may measure what it has, lest the best be passed over.
 constexpr double kLastLook = 0.3;
 
+// Where a solver may begin, for one problem.
+struct Start {
+  std::vector<double> w;      // problem.dimension() numbers
+  std::vector<double> alpha;  // a dual point inside the box, or empty
+};
+
 struct Solution {
   // Best primal point: problem.dimension() numbers, or with a kernel one coefficient a row.
   std::vector<double> w;
@@ -31,12 +38,7 @@ struct Solution {
   std::uint64_t objective_rows = 0, search_rows = 0;  // as in Progress
   bool stalled = false;    // ended because rounding allows no further progress
   bool cut_short = false;  // a limit ended it before the steps asked for were done
-};
-
-// Where a solver may begin, for one problem.
-struct Start {
-  std::vector<double> w;      // problem.dimension() numbers
-  std::vector<double> alpha;  // a dual point inside the box, or empty
+  Start early = {};        // what SolverOptions::early got
 };
 
 // How scores come about with a kernel (kernel_passes.h).
@@ -50,7 +52,10 @@ struct SolverOptions {
   const Kernels* kernels = &best_kernels();
   PegasosOptions pegasos = {};
   PlaneOptions planes = {};
-  std::span<const Start> start = {};       // one a problem, or none: w = 0
+  std::span<const Start> start = {};  // one a problem, or none: w = 0
+  // Gets, at most once, a point on the way where most of it is done, and which depends on nothing
+  // but the problem and these options: a problem that is alike may begin there. May be empty.
+  std::function<void(const Start&)> early = {};
   std::span<const std::byte> resume = {};  // a state that a keeper got: go on from there
   KernelWay kernel_way = KernelWay::by_budget;
   std::uint64_t kernel_memory = std::uint64_t{1} << 30;  // for kernel values that are kept
@@ -61,8 +66,8 @@ struct SolverOptions {
 //   a_i <- clip(a_i - (y_i <w,x_i> - 1)/|x_i|^2, 0, U_i),  w = sum_i a_i y_i x_i kept up to date.
 // Rows are visited in shuffled runs of neighbours (memory streams, epochs needed stay the same).
 // Rows at a bound whose gradient points well outwards rest until the next exact pass, which
-// computes P and D from all rows and chooses the rows to work on anew. Of a start only alpha
-// counts.
+// computes P and D from all rows and chooses the rows to work on anew. Hard problems are found by
+// leaps along the way that epochs take. Begins at alpha of a start; its w is one point to compare.
 Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                     Pool& pool);
 

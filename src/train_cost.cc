@@ -1,0 +1,427 @@
+#include "train_cost.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/error.h"
+#include "data/columns.h"
+#include "proof/certificate.h"
+#include "proof/witness.h"
+#include "risk/free_bias.h"
+
+namespace hinge {
+namespace {
+
+// Counted from a signal, the certificate may take so many seconds; else it is left out.
+constexpr double kCertifyGrace = 0.75;
+
+// From the box of one problem into that of another with the same rows: each variable keeps its
+// share of its bound, so that with another C alpha is a multiple of what it was.
+void fit(std::vector<double>& alpha, const Problem& before, const Problem& now) {
+  for (std::uint64_t i = 0; i < alpha.size(); ++i) {
+    const double upper = now.upper(i), had = before.upper(i);
+    if (upper != had) alpha[i] = had > 0 ? std::min(alpha[i] * (upper / had), upper) : 0.0;
+  }
+}
+
+}  // namespace
+
+CostTraining::CostTraining(Training& training, const TrainReport& shape, std::size_t number,
+                           double cost, Pool& pool)
+    : t_(training),
+      pool_(pool),
+      problem_offset_(shape.model.problems.size() * number),
+      report_(shape) {
+  // A lambda says which cost it is.
+  Origin& origin = report_.model.origin;
+  origin.cost = t_.options.lambda > 0 ? 1 / (t_.options.lambda * t_.total) : cost;
+  if (!(origin.cost > 0) || !std::isfinite(origin.cost)) {
+    fail("usage.value", "lambda and the weights give a cost that is not a finite number > 0");
+  }
+  initial_primal_ = origin.cost * t_.total;
+  report_.lambda = 1 / (origin.cost * t_.total);
+  next_.cost = origin.cost;
+  next_.start.resize(report_.model.problems.size());
+  if (t_.control.observer) {
+    observer_ = [this](Progress progress) {
+      progress.cost = report_.model.origin.cost;
+      const std::lock_guard lock(t_.observing);
+      t_.control.observer(progress);
+    };
+  }
+}
+
+TrainReport CostTraining::run(WarmStarts from, std::function<void(WarmStarts)> hand_over) {
+  warm_ = std::move(from);
+  hand_over_ = std::move(hand_over);
+  try {
+    solve_all();
+  } catch (Failure& failure) {
+    if (failure.error.id == "checkpoint.content") failure.error.file = t_.control.resume;
+    throw;
+  }
+  finish();
+  return std::move(report_);
+}
+
+// The groups of one cost.
+void CostTraining::solve_all() {
+  const std::size_t problems = report_.model.problems.size();
+  report_.problem_seconds.resize(problems);
+  const auto group_of = [&](std::size_t problem) {
+    const auto found = std::ranges::lower_bound(t_.groups, problem, {}, &CheckpointGroup::first);
+    return static_cast<std::size_t>(found - t_.groups.begin());
+  };
+  const std::size_t first = group_of(problem_offset_), last = group_of(problem_offset_ + problems);
+  if (!report_.model.kernel.linear()) {
+    // One after the other, each with all threads: they share out kernel values.
+    in_kernel_.resize(problems);
+    for (std::size_t g = first; g < last; ++g) solve(g, pool_);
+    keep_in_kernel();
+  } else if (last - first == 1) {
+    solve(first, pool_);
+  } else {
+    // Side by side; inside each, one thread.
+    const Pool::Grace whole(pool_, Pool::Grace::kForever);  // each is asked to end by itself
+    pool_.run(last - first, [&](std::size_t g) {
+      Pool alone(1, &t_.stop);
+      solve(first + g, alone);
+    });
+  }
+}
+
+// What comes first counts.
+void CostTraining::hand_over(std::size_t k, Start start) {
+  const std::lock_guard lock(mutex_);
+  const std::size_t problems = report_.model.problems.size();
+  if (!t_.warm_starts || handed_ == problems || !next_.start[k].w.empty()) return;
+  next_.start[k] = std::move(start);
+  if (++handed_ == problems) hand_over_(std::move(next_));
+}
+
+// Whether problem k does not begin at 0.
+bool CostTraining::has_start(std::size_t k) const {
+  return warm_.cost > 0 ? !warm_.start[k].w.empty() : t_.control.start != nullptr;
+}
+
+// Once a run is interrupted, classes not yet begun are not begun: w = 0 with its certificate.
+// Where there is a start, the solver returns that. The same when the time is up, where each class
+// takes whole passes to begin.
+bool CostTraining::skip(std::size_t first, std::size_t last) {
+  const bool stop = t_.stop.up();
+  const bool late = cutting_planes(t_.solver) && report_.model.problems.size() > 1 &&
+                    t_.clock.seconds() >= t_.options.time_limit;
+  if ((!stop && !late) || has_start(first)) return false;
+  for (std::size_t k = first; k < last; ++k) {
+    BinaryProblem& out = report_.model.problems[k];
+    if (!report_.model.kernel.linear()) {  // judged with the others
+      if (report_.model.kernel.positive_definite()) {
+        in_kernel_[k].solution.alpha.assign(t_.data.rows(), 0.0);
+      }
+      continue;
+    }
+    out.certificate = {.primal = initial_primal_, .dual = 0, .relative_gap = 1, .bound = "witness"};
+    if (t_.witness) out.witness.states.assign((t_.data.rows() + 3) / 4, 0);
+  }
+  const std::lock_guard lock(mutex_);
+  interrupted_ = interrupted_ || stop;
+  return true;
+}
+
+// Solves the problems of a group: one, or with Pegasos several in one sweep.
+void CostTraining::solve(std::size_t number, Pool& pool) {
+  Model& model = report_.model;
+  CheckpointGroup& group = t_.groups[number];
+  const std::size_t first = group.first - problem_offset_, last = group.last - problem_offset_;
+  if (!group.state && skip(first, last)) return;
+  std::optional<CheckpointBook::Keeper> keeper;
+  if (t_.book && !group.done) keeper.emplace(*t_.book, number);
+  std::vector<std::vector<std::int8_t>> y;
+  std::vector<Problem> problems;
+  std::vector<Monitor> monitors;
+  std::vector<Start> starts;
+  const Limits limits = {.gap = t_.gap,
+                         .seconds = t_.options.time_limit,
+                         .passes = t_.options.max_passes,
+                         .stop = t_.control.stop};
+  for (std::size_t k = first; k < last; ++k) {
+    y.push_back(signs(t_.data, model.problems[k].label));
+    problems.push_back({.data = t_.rows,
+                        .y = y.back(),
+                        .costs = t_.costs,
+                        .cost = model.origin.cost,
+                        .bias = model.origin.bias_feature,
+                        .free_bias = model.origin.free_bias});
+    monitors.emplace_back(limits, t_.clock, k, observer_,
+                          k == first && keeper ? &*keeper : nullptr);
+    if (has_start(k)) starts.push_back(start(k, problems.back()));
+  }
+  SolverOptions options = {.seed = t_.options.seed,
+                           .kernels = &choose_kernels(t_.options.instruction_set),
+                           .pegasos = t_.options.pegasos,
+                           .planes = t_.options.planes,
+                           .start = starts,
+                           .kernel_memory = t_.kernel_memory};
+  options.pegasos.kernel = model.kernel;
+  if (group.state) options.resume = *group.state;
+  if (t_.warm_starts) options.early = [&](const Start& early) { hand_over(first, early); };
+  const Stopwatch solve_clock;
+  std::vector<Solution> solutions;
+  std::vector<bool> reached;  // the gap, as the solver sees it
+  if (group.done) {
+    unpack_result(*group.state, problems, solutions, reached);
+    for (std::size_t k = first; k < last; ++k) {
+      check_size(problems[k - first], solutions[k - first]);
+      Start& early = solutions[k - first].early;
+      if (!early.w.empty()) hand_over(k, std::move(early));
+    }
+  } else if (t_.solver == Solver::pegasos) {
+    solutions = solve_pegasos(problems, options, monitors, pool);
+  } else if (cutting_planes(t_.solver)) {
+    solutions.push_back(solve_planes(problems[0], t_.solver, options, monitors[0], pool));
+  } else {
+    solutions.push_back(solve_dual(problems[0], options, monitors[0], pool));
+  }
+  const double share = solve_clock.seconds() / static_cast<double>(last - first);
+  for (std::size_t k = first; !group.done && k < last; ++k) {
+    reached.push_back(monitors[k - first].reason() == StopReason::converged);
+  }
+  // What a limit or a signal ended is not done.
+  if (keeper && std::ranges::none_of(monitors, &Monitor::stopped)) {
+    try {
+      keeper->done(pack_result(problems, solutions, reached));
+    } catch (const std::bad_alloc&) {
+      keeper->lost();
+    }
+  }
+  group.state = nullptr;
+  for (std::size_t k = first; k < last; ++k) {
+    Solution& solution = solutions[k - first];
+    check_size(problems[k - first], solution);
+    count(k, solution, monitors[k - first], share);
+    const bool interrupted = monitors[k - first].reason() == StopReason::interrupted;
+    if (!model.kernel.linear()) {  // judged when all classes are there
+      in_kernel_[k] = {std::move(solution), interrupted};
+      continue;
+    }
+    keep(k, problems[k - first], solution, pool);
+    note_end(k, interrupted);
+    // The solver saw its gap reached, the certificate does not.
+    if (reached[k - first] && !converged(model.problems[k])) {
+      const std::lock_guard lock(mutex_);
+      stalled_ = true;
+    }
+  }
+}
+
+// No checkpoint whatever may make us read what is not there.
+void CostTraining::check_size(const Problem& problem, const Solution& solution) const {
+  const bool linear = report_.model.kernel.linear();
+  const std::size_t size = linear ? problem.dimension() : t_.data.rows();
+  const bool good = solution.w.size() == size || (!linear && solution.w.empty());
+  const Start& early = solution.early;
+  const bool good_early = early.w.empty() || (linear && early.w.size() == size);
+  if (good && good_early && (solution.alpha.empty() || solution.alpha.size() == t_.data.rows())) {
+    return;
+  }
+  fail("checkpoint.content", "a result in the checkpoint is about other data");
+}
+
+void CostTraining::note_end(std::size_t k, bool interrupted) {
+  const std::lock_guard lock(mutex_);
+  const BinaryProblem& problem = report_.model.problems[k];
+  interrupted_ =
+      interrupted_ || !problem.certificate.known() || (interrupted && !converged(problem));
+}
+
+void CostTraining::count(std::size_t k, const Solution& solution, const Monitor& monitor,
+                         double solve_seconds) {
+  report_.model.problems[k].iterations = solution.iterations;
+  const std::lock_guard lock(mutex_);
+  report_.problem_seconds[k] = solve_seconds;
+  report_.solve_seconds += solve_seconds;
+  report_.iterations += solution.iterations;
+  // A sweep of Pegasos touches a row once for all its classes.
+  report_.rows_touched = t_.solver == Solver::pegasos
+                             ? std::max(report_.rows_touched, solution.rows_touched)
+                             : report_.rows_touched + solution.rows_touched;
+  report_.objective_rows += solution.objective_rows;
+  report_.search_rows += solution.search_rows;
+  report_.objective_seconds += monitor.spent(Monitor::Stage::objective);
+  report_.search_seconds += monitor.spent(Monitor::Stage::search);
+  stalled_ = stalled_ || solution.stalled;
+  cut_short_ = cut_short_ || solution.cut_short;
+}
+
+// Certifies a solution and moves it into the model.
+void CostTraining::keep(std::size_t k, const Problem& problem, Solution& solution, Pool& pool) {
+  Model& model = report_.model;
+  BinaryProblem& out = model.problems[k];
+  const Stopwatch certify_clock;
+  if (problem.free_bias) balance(problem, solution.alpha);
+  try {
+    const Pool::Grace grace(pool, kCertifyGrace);
+    out.certificate = certify(problem, solution.w, solution.alpha, pool);
+    // Where planes cancel each other, their rounding may leave points that are worse than 0;
+    // dual variables that an interrupt left unmeasured may be so too.
+    const bool lost = cutting_planes(t_.solver) && t_.control.start == nullptr &&
+                      out.certificate.primal > initial_primal_;
+    const bool no_bound = out.certificate.dual < 0;
+    if (lost || no_bound) {
+      if (lost) std::ranges::fill(solution.w, 0.0);
+      if (no_bound) std::ranges::fill(solution.alpha, 0.0);
+      out.certificate = certify(problem, solution.w, solution.alpha, pool);
+    }
+  } catch (const Interrupted&) {
+    out.certificate = {.bound = "unknown"};
+  }
+  if (t_.witness) out.witness = compact(problem, solution.alpha);
+  const double certify_seconds = certify_clock.seconds();
+
+  if (problem.bias != 0) out.bias = problem.bias * solution.w.back();
+  std::copy_n(solution.w.begin(), model.width(),
+              model.weights.begin() + static_cast<std::ptrdiff_t>(k * model.width()));
+  hand_over(k, {.w = std::move(solution.w), .alpha = std::move(solution.alpha)});
+  const std::lock_guard lock(mutex_);
+  report_.certify_seconds += certify_seconds;
+}
+
+// The same for all problems of a model with a kernel: they share their support rows.
+void CostTraining::keep_in_kernel() {
+  Model& model = report_.model;
+  const Stopwatch certify_clock;
+  std::vector<std::uint64_t> support;
+  for (std::uint64_t i = 0; i < t_.data.rows(); ++i) {
+    const auto uses = [i](const InKernel& k) {
+      return !k.solution.w.empty() && k.solution.w[i] != 0;
+    };
+    if (std::ranges::any_of(in_kernel_, uses)) support.push_back(i);
+  }
+  model.support = keep_rows(t_.data, support);
+  std::vector<std::vector<std::int8_t>> y;
+  std::vector<Problem> problems;
+  std::vector<std::vector<double>> alphas;
+  for (std::size_t k = 0; k < model.problems.size(); ++k) {
+    const double feature = model.origin.bias_feature;
+    y.push_back(signs(t_.data, model.problems[k].label));
+    problems.push_back({.data = t_.rows,
+                        .y = y.back(),
+                        .costs = t_.costs,
+                        .cost = model.origin.cost,
+                        .bias = feature});
+    Solution& solution = in_kernel_[k].solution;
+    double sum = 0;
+    for (const std::uint64_t i : support) {
+      model.weights.push_back(solution.w.empty() ? 0.0 : solution.w[i]);
+      sum += model.weights.back();
+    }
+    model.problems[k].bias = feature * feature * sum;
+    alphas.push_back(std::move(solution.alpha));
+  }
+  std::vector<Certificate> certificates(problems.size(), {.bound = "unknown"});
+  try {
+    const Pool::Grace grace(pool_, kCertifyGrace);
+    certificates = certify(problems, model.kernel,
+                           t_.rows == &t_.data ? model.support : keep_rows(*t_.rows, support),
+                           model.weights, alphas, pool_);
+  } catch (const Interrupted&) {
+    // As they are: not known.
+  }
+  for (std::size_t k = 0; k < model.problems.size(); ++k) {
+    if (certificates[k].dual < 0) {  // left unmeasured by an interrupt; 0 is a bound
+      std::ranges::fill(alphas[k], 0.0);
+      certificates[k].dual = 0;
+      set_gap(certificates[k]);
+    }
+    model.problems[k].certificate = certificates[k];
+    const bool keeps = t_.witness && !alphas[k].empty();
+    if (keeps) model.problems[k].witness = compact(problems[k], alphas[k]);
+    note_end(k, in_kernel_[k].interrupted);
+  }
+  report_.certify_seconds += certify_clock.seconds();
+}
+
+Start CostTraining::start(std::size_t k, const Problem& problem) {
+  if (warm_.cost == 0) return start_from_model(k, problem);
+  Problem before = problem;
+  before.cost = warm_.cost;
+  fit(warm_.start[k].alpha, before, problem);
+  if (problem.free_bias) balance(problem, warm_.start[k].alpha);
+  return std::move(warm_.start[k]);
+}
+
+// What the start model says of problem k, in the columns of the problem. Its labels may stand in
+// another order; the hyperplane of two classes the other way round is the negative one.
+Start CostTraining::start_from_model(std::size_t k, const Problem& problem) const {
+  const Model& from = *t_.control.start;
+  const Model& model = report_.model;
+  const bool turned = model.binary() && from.labels[0] != model.labels[0];
+  const auto at = static_cast<std::size_t>(std::ranges::find(from.labels, model.problems[k].label) -
+                                           from.labels.begin());
+  const std::size_t plane = model.binary() ? 0 : at;
+  const double sign = turned ? -1 : 1;
+  Start start;
+  start.w.resize(problem.dimension());
+  const std::span<const double> weights = from.weights_of(plane);
+  for (std::size_t j = 0; j < model.width(); ++j) {
+    std::uint64_t column = model.columns.empty() ? j : model.columns[j];
+    if (!from.columns.empty()) {
+      const auto found = std::ranges::lower_bound(from.columns, column);
+      if (found == from.columns.end() || *found != column) continue;
+      column = static_cast<std::uint64_t>(found - from.columns.begin());
+    }
+    if (column < weights.size()) start.w[j] = sign * weights[column];
+  }
+  if (problem.bias != 0) start.w.back() = sign * from.problems[plane].bias / problem.bias;
+  const Witness& witness = from.problems[plane].witness;
+  if (!witness.empty() && !turned && from.origin.fingerprint == model.origin.fingerprint) {
+    Problem before = problem;
+    const std::vector<double> costs = row_costs(t_.data, from.origin.class_weights);
+    before.costs = costs;
+    before.cost = from.origin.cost;
+    start.alpha = expand(before, witness);
+    fit(start.alpha, before, problem);
+    if (problem.free_bias) balance(problem, start.alpha);
+  } else if (t_.solver == Solver::dual) {
+    fail("model.start", "the model to start from has no proof for these rows",
+         "--solver dual begins at a proof; --solver focus begins at any model");
+  }
+  return start;
+}
+
+bool CostTraining::converged(const BinaryProblem& problem) const {
+  const Certificate& certificate = problem.certificate;
+  return t_.gap > 0 && certificate.known() && certificate.relative_gap <= t_.gap;
+}
+
+void CostTraining::finish() {
+  Model& model = report_.model;
+  const bool good = std::ranges::all_of(
+      model.problems, [&](const BinaryProblem& problem) { return converged(problem); });
+  report_.status = good           ? StopReason::converged
+                   : interrupted_ ? StopReason::interrupted
+                                  : StopReason::limit;
+  model.origin.status = report_.status;
+  if (report_.status == StopReason::limit && (t_.gap > 0 || cut_short_)) {
+    std::string message =
+        fmt::format("{} at gap {:.3g}", stalled_ ? "progress ended" : "stopped by a limit",
+                    model.certificate().relative_gap);
+    if (!stalled_ && t_.gap > 0) message += fmt::format("; {:.3g} was asked for", t_.gap);
+    if (t_.gap == 0) message += ", before all epochs were done";
+    report_.warnings.push_back(
+        make_warning(stalled_ ? "solver.stalled" : "solver.limit", std::move(message)));
+  }
+  if (!model.certificate().known()) {
+    report_.warnings.push_back(
+        make_warning("certificate.skipped",
+                     "interrupted; there was no time to compute how good the model is: `hinge "
+                     "verify MODEL DATA` does"));
+  }
+  report_.data_passes =
+      static_cast<double>(report_.rows_touched) / static_cast<double>(t_.data.rows());
+}
+
+}  // namespace hinge

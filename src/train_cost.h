@@ -1,0 +1,96 @@
+// Training at one cost: problems -> solver -> certificate -> model. Several costs may be worked on
+// at the same time, each in a CostTraining of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/parallel.h"
+#include "base/stop.h"
+#include "base/stopwatch.h"
+#include "data/problem.h"
+#include "hinge/train.h"
+#include "solve/solver.h"
+#include "train_checkpoint.h"
+
+namespace hinge {
+
+// What all costs of a run share. Nothing changes while they are worked on, but for the groups, each
+// of which belongs to one cost, and the book, which can be used by several.
+struct Training {
+  const Dataset& data;
+  const TrainOptions& options;
+  const TrainControl& control;
+  const Solver solver;
+  const double gap;  // asked for; 0 = none
+  const StopToken stop{control.stop};
+  const Stopwatch clock = {};
+  Dataset compact = {};             // the columns that occur, where these are few among many
+  const Dataset* rows = &data;      // what is worked on: data, or compact
+  std::vector<double> costs = {};   // c_i
+  double total = 0;                 // sum of c_i
+  std::uint64_t kernel_memory = 0;  // for kernel values that are kept
+  bool warm_starts = false;         // each model of several begins where one before it ended
+  bool witness = options.witness;   // to be kept
+  CheckpointGroups groups = {};     // problems solved together, and the states to go on from
+  std::optional<CheckpointBook> book = {};
+  std::mutex observing = {};  // one thread at a time
+};
+
+// Where the models of another cost may begin.
+struct WarmStarts {
+  double cost = 0;           // 0: none
+  std::vector<Start> start;  // one a problem
+};
+
+class CostTraining {
+ public:
+  // `shape` says what is the same for every cost, `number` which of them this is. Throws Failure
+  // (usage.value) if lambda gives no cost.
+  CostTraining(Training& training, const TrainReport& shape, std::size_t number, double cost,
+               Pool& pool);
+
+  // `hand_over` is called by one thread, once the next cost can begin, which may be long before the
+  // end; never if a problem was not begun.
+  TrainReport run(WarmStarts from, std::function<void(WarmStarts)> hand_over);
+
+ private:
+  void solve_all();
+  bool skip(std::size_t first, std::size_t last);
+  void solve(std::size_t number, Pool& pool);
+  void check_size(const Problem& problem, const Solution& solution) const;
+  void note_end(std::size_t k, bool interrupted);
+  void count(std::size_t k, const Solution& solution, const Monitor& monitor, double solve_seconds);
+  void keep(std::size_t k, const Problem& problem, Solution& solution, Pool& pool);
+  void keep_in_kernel();
+  bool has_start(std::size_t k) const;
+  Start start(std::size_t k, const Problem& problem);
+  Start start_from_model(std::size_t k, const Problem& problem) const;
+  bool converged(const BinaryProblem& problem) const;
+  void finish();
+  void hand_over(std::size_t k, Start start);
+
+  Training& t_;
+  Pool& pool_;
+  WarmStarts warm_;
+  std::size_t problem_offset_;  // where the problems of this cost begin among those of all
+  double initial_primal_ = 0;   // P(0)
+  std::function<void(const Progress&)> observer_;
+  struct InKernel {
+    Solution solution;
+    bool interrupted = false;
+  };
+  std::vector<InKernel> in_kernel_;  // of all problems, with a kernel
+  std::mutex mutex_;                 // guards what follows while problems run side by side
+  TrainReport report_;
+  bool interrupted_ = false, stalled_ = false, cut_short_ = false;
+  std::function<void(WarmStarts)> hand_over_;
+  WarmStarts next_;
+  std::size_t handed_ = 0;  // problems
+};
+
+}  // namespace hinge
