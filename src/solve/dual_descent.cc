@@ -39,7 +39,7 @@ constexpr double kLeastPull = 1;          // r of a free bias, times all costs, 
 constexpr double kStallGap = 1e-9;        // above this gap slow progress is not rounding
 constexpr std::uint64_t kLeapAfter = 12;  // epochs: the problem is not one of the easy ones
 constexpr double kLeapNoise = 1e-9;  // of w, times the length of a leap, is below the way to it
-constexpr double kEarly = 10;        // gaps asked for: another cost may begin
+constexpr double kEarly = 30;        // gaps asked for: another cost may begin
 constexpr double kLeastAwake = 0.6;  // of the rows chosen; below, the others are left out
 
 template <class Value>
