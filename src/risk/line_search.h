@@ -24,8 +24,12 @@ class LineSearch {
   void add(double u, double c, double d) {
     if (d == 0 || u == 0) return;
     if (c > 0 || (c == 0 && d > 0)) slope_ += u * d;  // counts just beyond t = 0
+    add_bend(u, c, d);
+  }
+  // The same of one whose slope just beyond t = 0 is in b already.
+  void add_bend(double u, double c, double d) {
     const double size = std::abs(d);
-    if ((c < 0) != (d < 0) && c != 0 && std::abs(c) < t_max_ * size) {
+    if ((c < 0) != (d < 0) && c != 0 && u > 0 && std::abs(c) < t_max_ * size) {
       bends_.push_back({-c / d, u * size});
     }
   }
@@ -33,6 +37,13 @@ class LineSearch {
   // The smallest t in [0, t_max] that minimises f; infinity if f falls for ever. Uses up what was
   // added.
   double minimum();
+
+  // A search along another ray, in the same memory.
+  void restart(double a, double b) {
+    a_ = a;
+    slope_ = b;
+    bends_.clear();
+  }
 
  private:
   struct Bend {

@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "risk/line_search.h"
-
 namespace hinge {
 namespace {
 
-constexpr double kFarthest = 8;    // along a line, in its lengths
 constexpr double kMostNoise = 20;  // in roundings of a point that was computed from the data
 
 }  // namespace
@@ -26,37 +23,49 @@ void BestPoint::offer(const Point& point, double enough, bool thorough) {
     take(point);
     return;
   }
-  if (!move_along(point, 1) && thorough) move_along(point, -1);
-  const Point none = {};
-  if (thorough && !move_along(none, 1)) move_along(none, -1);
+  move_along(point, thorough);
+  if (thorough) move_along({}, true);  // to the best multiple
 }
 
-// To the best point of best + t sign (to - best), t >= 0, where no point means w = 0. False: that
-// is where it was.
-bool BestPoint::move_along(const Point& to, double sign) {
+// To the best point of best + t (to - best), where no point means w = 0; t >= 0 unless `both_ways`.
+void BestPoint::move_along(const Point& to, bool both_ways) {
   const bool zero = to.w.empty();
   const auto end = [&](std::uint64_t i) { return zero ? -1.0 : to.gradient[i]; };
+  const std::uint64_t rows = gradient_.size();
   double inner = 0;  // of both points
   for (std::size_t j = 0; !zero && j < problem_.regularised(); ++j) inner += w_[j] * to.w[j];
-  LineSearch search(std::max(0.0, to.square - 2 * inner + square_), sign * (inner - square_),
-                    kFarthest);
-  const std::uint64_t rows = gradient_.size();
+  // Which way does P fall? Rows at a bend are slopes up either way.
+  double slope = inner - square_, ahead = 0, behind = 0;
   for (std::uint64_t i = 0; i < rows; ++i) {
-    search.add(problem_.upper(i), -gradient_[i], sign * (gradient_[i] - end(i)));
+    if (gradient_[i] > 0) continue;
+    const double part = problem_.upper(i) * (gradient_[i] - end(i));
+    if (gradient_[i] < 0) {
+      slope += part;
+    } else {
+      ahead += std::max(0.0, part);
+      behind += std::max(0.0, -part);
+    }
+  }
+  const double sign = slope + ahead < 0 ? 1 : both_ways && behind - slope < 0 ? -1 : 0;
+  if (sign == 0) return;
+  search_.reserve(rows);
+  search_.restart(std::max(0.0, to.square - 2 * inner + square_),
+                  sign > 0 ? slope + ahead : behind - slope);
+  for (std::uint64_t i = 0; i < rows; ++i) {
+    search_.add_bend(problem_.upper(i), -gradient_[i], sign * (gradient_[i] - end(i)));
   }
   // Beyond the points of the line rounding grows from one to the next; less than the minimum is a
   // gain too.
-  double t = sign * search.minimum();
+  double t = sign * search_.minimum();
   const auto noise = [&] { return std::abs(1 - t) * noise_ + std::abs(t); };
   while (noise() > kMostNoise) t /= 2;
-  if (t == 0) return false;
   const auto there = [&t](double from, double to_there) { return from + t * (to_there - from); };
   double loss = 0;
   for (std::uint64_t i = 0; i < rows; ++i) {
     loss += problem_.upper(i) * std::max(0.0, -there(gradient_[i], end(i)));
   }
   const double square = (1 - t) * (1 - t) * square_ + 2 * t * (1 - t) * inner + t * t * to.square;
-  if (!(square / 2 + loss < primal_)) return false;  // rounding
+  if (!(square / 2 + loss < primal_)) return;  // rounding
   noise_ = noise();
   square_ = 0;
   for (std::size_t j = 0; j < w_.size(); ++j) {
@@ -65,7 +74,6 @@ bool BestPoint::move_along(const Point& to, double sign) {
   }
   primal_ = square_ / 2 + loss;
   for (std::uint64_t i = 0; i < rows; ++i) gradient_[i] = there(gradient_[i], end(i));
-  return true;
 }
 
 void BestPoint::archive(Archive& archive) {

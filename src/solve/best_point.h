@@ -11,6 +11,7 @@
 
 #include "base/archive.h"
 #include "data/problem.h"
+#include "risk/line_search.h"
 
 namespace hinge {
 
@@ -37,9 +38,12 @@ class BestPoint {
 
  private:
   void take(const Point& point);
-  bool move_along(const Point& to, double sign);
+  void move_along(const Point& to, bool both_ways);
+
+  static constexpr double kFarthest = 8;  // along a line, in its lengths
 
   const Problem& problem_;
+  LineSearch search_{0, 0, kFarthest};
   std::vector<double> w_, gradient_;
   double square_ = 0, primal_ = std::numeric_limits<double>::infinity();
   double noise_ = 1;  // how far margins and w may be apart, in roundings

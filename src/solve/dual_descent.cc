@@ -37,7 +37,7 @@ constexpr std::size_t kStallWaves = 400;  // the same with a free bias, which co
 constexpr double kStiffness = 0.03;       // r of a free bias, times the mean square of a row
 constexpr double kLeastPull = 1;          // r of a free bias, times all costs, is no less
 constexpr double kStallGap = 1e-9;        // above this gap slow progress is not rounding
-constexpr std::uint64_t kLeapAfter = 12;  // epochs: the problem is not one of the easy ones
+constexpr std::uint64_t kLeapAfter = 20;  // epochs: the problem is not one of the easy ones
 constexpr double kLeapNoise = 1e-9;  // of w, times the length of a leap, is below the way to it
 constexpr double kEarly = 30;        // gaps asked for: another cost may begin
 constexpr double kLeastAwake = 0.6;  // of the rows chosen; below, the others are left out
@@ -56,6 +56,7 @@ class DualDescent {
         monitor_(monitor),
         pool_(pool),
         cuts_(cut_rows(*problem.data)),
+        neighbours_(neighbours_in(*problem.data, m.rows)),
         w_(problem.dimension()),
         alpha_(m.rows),
         square_(m.rows),
@@ -367,29 +368,31 @@ class DualDescent {
 
   // All rows that do not rest, in runs of neighbours, the runs shuffled.
   void choose_rows() {
-    std::vector<std::uint64_t> rows;
-    rows.reserve(m_.rows);
+    chosen_.clear();
+    chosen_.reserve(m_.rows);
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
       const double upper = problem_.upper(i);
-      if (curvature(i) > 0 && upper > 0 && !rests(gradient_[i], alpha_[i], upper))
-        rows.push_back(i);
+      if (curvature(i) > 0 && upper > 0 && !rests(gradient_[i], alpha_[i], upper)) {
+        chosen_.push_back(i);
+      }
     }
-    const auto [run, window, mix] = neighbours_in(*problem_.data, rows.size() / kRuns);
+    const std::uint64_t run = std::clamp<std::uint64_t>(chosen_.size() / kRuns, 1, neighbours_.run);
     std::vector<std::uint64_t> starts;
-    for (std::uint64_t k = 0; k < rows.size(); k += run) starts.push_back(k);
+    for (std::uint64_t k = 0; k < chosen_.size(); k += run) starts.push_back(k);
     Random random(options_.seed, refreshes_);
     random.shuffle(std::span(starts));
-    std::vector<std::uint64_t> list;
-    list.reserve(rows.size());
+    rows_.begin(chosen_.size());
     for (const std::uint64_t from : starts) {
-      const std::uint64_t to = std::min<std::uint64_t>(from + run, rows.size());
-      list.insert(list.end(), rows.begin() + static_cast<std::ptrdiff_t>(from),
-                  rows.begin() + static_cast<std::ptrdiff_t>(to));
+      const std::uint64_t to = std::min<std::uint64_t>(from + run, chosen_.size());
+      for (std::uint64_t k = from; k < to; ++k) {
+        rows_.add(chosen_[k], problem_.y[chosen_[k]], alpha_[chosen_[k]]);
+      }
     }
-    for (std::size_t k = 0; mix && k < list.size(); k += window) {
-      random.shuffle(std::span(list).subspan(k, std::min<std::size_t>(window, list.size() - k)));
+    const std::span<Item> items = rows_.items();
+    for (std::size_t k = 0; neighbours_.mix && k < items.size(); k += neighbours_.window) {
+      random.shuffle(items.subspan(k, std::min<std::size_t>(neighbours_.window, items.size() - k)));
     }
-    rows_.choose(list, problem_, alpha_, pool_);
+    rows_.lay_out(slow(), pool_);
     take_step();
   }
 
@@ -414,7 +417,7 @@ class DualDescent {
       if (refreshes_ == 1 && count > 1 && estimate_ < kFirstLook * best_point_.primal()) break;
       if (static_cast<double>(awake_) < kLeastAwake * static_cast<double>(rows_.items().size())) {
         store();
-        rows_.leave_sleepers(pool_);
+        rows_.leave_sleepers();
       }
     }
     return true;
@@ -626,14 +629,16 @@ class DualDescent {
   Monitor& monitor_;
   Pool& pool_;
   const std::vector<std::uint64_t> cuts_;
+  const Neighbours neighbours_;  // runs are no longer than these
 
   std::vector<double> w_;
   std::vector<double> alpha_, square_, gradient_;  // square_[i] = |x_i|^2 + S^2
   std::vector<double> best_alpha_;                 // free bias only
   BestPoint best_point_;
-  bool unmeasured_ = false;  // there was no time to offer it w
-  WorkingRows<Value> rows_;  // that the next epoch visits, in order
-  std::size_t awake_ = 0;    // among them
+  bool unmeasured_ = false;            // there was no time to offer it w
+  std::vector<std::uint64_t> chosen_;  // rows, ascending
+  WorkingRows<Value> rows_;            // them, as the next epoch visits them
+  std::size_t awake_ = 0;              // among them
   // Leaps: where the last one ended (before), and how it and the way to it went (step).
   std::vector<double> before_, before_w_, step_, step_w_, leap_, leap_w_;
   std::vector<double> step_by_row_;

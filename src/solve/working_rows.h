@@ -1,13 +1,12 @@
-// The rows that descent visits, in the order of its visits. Where these are few among all, they are
-// copied next to each other, so that they stay in the cache; more are visited where they lie, which
-// takes no longer than copying them and no memory.
+// The rows that descent visits, in the order of its visits. Where these are few among all and are
+// visited often, they are copied next to each other, so that they stay in the cache; more are
+// visited where they lie, which takes no longer than copying them and no memory.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "base/buffer.h"
@@ -31,29 +30,31 @@ class WorkingRows {
 
   explicit WorkingRows(const CsrView<Value>& m) : m_(m) {}
 
-  // These rows, in this order.
-  void choose(std::span<const std::uint64_t> rows, const Problem& problem,
-              std::span<const double> alpha, Pool& pool) {
-    items_.resize(rows.size());
+  // Rows are chosen anew, one after the other, so many. Their order may be changed before
+  // lay_out(), after which they can be visited: `often`, or a few times.
+  void begin(std::size_t count) {
+    items_.clear();
+    items_.reserve(count);
+  }
+  void add(std::uint64_t row, std::int8_t y, double alpha) {
+    const std::uint64_t begin = m_.offsets[row];
+    items_.push_back(
+        {row, begin, static_cast<std::uint32_t>(m_.offsets[row + 1] - begin), y, false, alpha});
+  }
+  void lay_out(bool often, Pool& pool) {
+    columns_ = m_.columns;
+    values_ = m_.values;
+    if (!often) return;
     std::uint64_t size = 0;
-    for (std::size_t k = 0; k < rows.size(); ++k) {
-      const std::uint64_t i = rows[k], begin = m_.offsets[i];
-      const auto length = static_cast<std::uint32_t>(m_.offsets[i + 1] - begin);
-      items_[k] = {i, begin, length, problem.y[i], false, alpha[i]};
-      size += length;
+    for (const Item& item : items_) size += item.size;
+    if (static_cast<double>(size) < kCopyBelow * static_cast<double>(m_.offsets[m_.rows])) {
+      copy(size, pool);
     }
-    lay_out(size, pool);
   }
 
   // Without those that are asleep.
-  void leave_sleepers(Pool& pool) {
+  void leave_sleepers() {
     std::erase_if(items_, [](const Item& item) { return item.asleep; });
-    std::uint64_t size = 0;
-    for (Item& item : items_) {
-      item.offset = m_.offsets[item.row];
-      size += item.size;
-    }
-    lay_out(size, pool);
   }
 
   std::span<Item> items() { return items_; }
@@ -66,16 +67,11 @@ class WorkingRows {
   static constexpr double kCopyBelow = 0.2;  // of the entries of all rows
   static constexpr std::size_t kBlock = 1024;
 
-  // Items say where their rows lie in the data.
-  void lay_out(std::uint64_t size, Pool& pool) {
-    columns_ = m_.columns;
-    values_ = m_.values;
-    if (static_cast<double>(size) >= kCopyBelow * static_cast<double>(m_.offsets[m_.rows])) return;
-    std::vector<std::uint64_t> from(items_.size());
+  void copy(std::uint64_t size, Pool& pool) {
     std::uint64_t to = 0;
-    for (std::size_t k = 0; k < items_.size(); ++k) {
-      from[k] = std::exchange(items_[k].offset, to);
-      to += items_[k].size;
+    for (Item& item : items_) {
+      item.offset = to;
+      to += item.size;
     }
     copied_columns_.resize(size);
     copied_values_.resize(size);
@@ -83,8 +79,9 @@ class WorkingRows {
       const std::size_t end = std::min(items_.size(), (block + 1) * kBlock);
       for (std::size_t k = block * kBlock; k < end; ++k) {
         const Item& item = items_[k];
-        std::copy_n(m_.columns + from[k], item.size, copied_columns_.data() + item.offset);
-        std::copy_n(m_.values + from[k], item.size, copied_values_.data() + item.offset);
+        const std::uint64_t from = m_.offsets[item.row];
+        std::copy_n(m_.columns + from, item.size, copied_columns_.data() + item.offset);
+        std::copy_n(m_.values + from, item.size, copied_values_.data() + item.offset);
       }
     });
     columns_ = copied_columns_.data();
