@@ -6,14 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <mutex>
 #include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
 
-#include "base/buffer.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/stopwatch.h"
@@ -35,14 +33,6 @@ constexpr std::uint64_t kKernelVectors = 32;  // as long as there are columns, i
 // A signal shall be obeyed within a second. Counted from it, preparations may go on for so many
 // seconds, and the certificate, which is left out if it cannot be made.
 constexpr double kPrepareGrace = 0.3, kCertifyGrace = 0.75;
-
-// Memory for kernel values that are kept, where `need` is what training takes besides; how much
-// there is changes the time only.
-std::uint64_t kernel_memory(const TrainOptions& options, double need) {
-  constexpr std::uint64_t kMost = std::uint64_t{4} << 30;
-  if (options.memory == 0) return std::min(kMost, physical_memory() / 4);
-  return static_cast<std::uint64_t>(std::max(0.0, static_cast<double>(options.memory) - need));
-}
 
 // The state of one run of train().
 class Trainer {
@@ -74,12 +64,16 @@ class Trainer {
       const TrainingMemory need =
           check_data(data_, options_, control_.start != nullptr || warm_starts_, report_.warnings);
       kernel_memory_ = kernel_memory(options_, need.all());
-      check_scale(data_, pool_, report_.warnings);
+      const Survey seen = survey(data_, pool_);
+      check_scale(seen, report_.warnings);
       prepare();
+      report_.model.origin.fingerprint = seen.fingerprint;
     }
     check_pegasos();
+    finished_ = report_.prepare_seconds = clock_.seconds();
     TrainReport shape = report_;  // what is the same for every cost
     shape.warnings.clear();
+    shape.prepare_seconds = 0;
     std::vector<TrainReport> reports;
     cut_into_groups(costs.size());
     for (const double cost : costs) {
@@ -207,7 +201,7 @@ class Trainer {
     model.index_base = data_.index_base();
     model.reject = options_.reject;
     if (model.kernel.linear()) {
-      model.weights.resize(model.problems.size() * model.width());
+      if (!moves_weights()) model.weights.resize(model.problems.size() * model.width());
     } else if (model.kernel.gamma == 0) {
       model.kernel.gamma = 1 / std::max(1.0, static_cast<double>(model.features));
     }
@@ -228,7 +222,6 @@ class Trainer {
     origin.rows = data_.rows();
     origin.nonzeros = data_.nonzeros();
     origin.precision = data_.precision();
-    origin.fingerprint = fingerprint(data_, pool_);
   }
 
   // The next model, of this cost unless a lambda says which.
@@ -245,6 +238,9 @@ class Trainer {
   }
 
   bool stopped() const { return stop_.up(); }
+
+  // Whether a solution becomes the weights: they may be many, and are not kept twice.
+  bool moves_weights() const { return report_.model.problems.size() == 1 && !warm_starts_; }
 
   // Whether problem k does not begin at 0.
   bool has_start(std::size_t k) const {
@@ -456,8 +452,12 @@ class Trainer {
     const double certify_seconds = certify_clock.seconds();
 
     if (problem.bias != 0) out.bias = problem.bias * solution.w.back();
-    std::copy_n(solution.w.begin(), model.width(),
-                model.weights.begin() + static_cast<std::ptrdiff_t>(k * model.width()));
+    if (moves_weights()) {
+      model.weights = std::move(solution.w);
+    } else {
+      std::copy_n(solution.w.begin(), model.width(),
+                  model.weights.begin() + static_cast<std::ptrdiff_t>(k * model.width()));
+    }
     if (warm_starts_) warm_[k] = {.w = std::move(solution.w), .alpha = std::move(solution.alpha)};
     const std::lock_guard lock(mutex_);
     report_.certify_seconds += certify_seconds;
@@ -596,6 +596,7 @@ class Trainer {
                      : interrupted_ ? StopReason::interrupted
                                     : StopReason::limit;
     model.origin.status = report_.status;
+    if (model.kernel.linear()) model.weights.resize(model.problems.size() * model.width());
     if (report_.status == StopReason::limit && (gap_ > 0 || cut_short_)) {
       std::string message =
           fmt::format("{} at gap {:.3g}", stalled_ ? "progress ended" : "stopped by a limit",
