@@ -74,6 +74,7 @@ TrainReport totals(const std::vector<TrainReport>& reports) {
     all.search_seconds += report.search_seconds;
     all.data_passes += report.data_passes;
     all.threads = report.threads;
+    all.prepare_seconds += report.prepare_seconds;
     all.solve_seconds += report.solve_seconds;
     all.certify_seconds += report.certify_seconds;
   }
@@ -127,6 +128,7 @@ Json Train::to_json(const Dataset& rows, const std::vector<TrainReport>& reports
   if (options.path.empty()) add_certificate(object, reports[0]);
   add_counts(object, all);
   object.add("seconds", {{"load", load_seconds},
+                         {"prepare", all.prepare_seconds},
                          {"solve", all.solve_seconds},
                          {"certify", all.certify_seconds},
                          {"save", save_seconds},

@@ -65,6 +65,7 @@ constexpr Command kCommands[] = {
 
 // The command asked for; all of them if it is none, for help and for what may have been meant.
 void add_commands(std::string_view asked, CLI::App& app, Action& action) {
+  if (asked == "--version") return;  // it takes as long to list them all as to start a program
   const auto found = std::ranges::find(kCommands, asked, &Command::name);
   if (found != std::end(kCommands)) return found->add(app, action);
   for (const Command& command : kCommands) command.add(app, action);

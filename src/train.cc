@@ -7,14 +7,12 @@
 #include <algorithm>
 #include <cmath>
 #include <condition_variable>
-#include <limits>
 #include <mutex>
 #include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
 
-#include "base/buffer.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "data/columns.h"
@@ -30,14 +28,6 @@ constexpr std::uint64_t kKernelVectors = 32;  // as long as there are columns, i
 // A signal shall be obeyed within a second. Counted from it, preparations may go on for so many
 // seconds.
 constexpr double kPrepareGrace = 0.3;
-
-// Memory for kernel values that are kept, where `need` is what training takes besides; how much
-// there is changes the time only.
-std::uint64_t kernel_memory(const TrainOptions& options, double need) {
-  constexpr std::uint64_t kMost = std::uint64_t{4} << 30;
-  if (options.memory == 0) return std::min(kMost, physical_memory() / 4);
-  return static_cast<std::uint64_t>(std::max(0.0, static_cast<double>(options.memory) - need));
-}
 
 constexpr std::size_t kAbreast = 4;  // costs at the same time, at most
 
@@ -69,16 +59,20 @@ class Trainer {
       const TrainingMemory need =
           check_data(t_.data, t_.options, t_.control.start != nullptr || t_.warm_starts, warnings);
       t_.kernel_memory = kernel_memory(t_.options, need.all());
-      check_scale(t_.data, pool_, warnings);
+      const Survey seen = survey(t_.data, pool_);
+      check_scale(seen, warnings);
       prepare(warnings);
+      shape_.model.origin.fingerprint = seen.fingerprint;
     }
     check_pegasos();
     cut_into_groups(costs.size(), warnings);
+    const double prepared = last_delivery_ = t_.clock.seconds();
     work(costs);
     std::vector<TrainReport> reports;
     for (Done& one : done_) {
       if (one.report) reports.push_back(std::move(*one.report));
     }
+    reports.front().prepare_seconds = prepared;
     std::vector<Error>& first = reports.front().warnings;
     first.insert(first.begin(), warnings.begin(), warnings.end());
     std::vector<Error>& last = reports.back().warnings;
@@ -229,9 +223,7 @@ class Trainer {
     }
     model.index_base = t_.data.index_base();
     model.reject = t_.options.reject;
-    if (model.kernel.linear()) {
-      model.weights.resize(model.problems.size() * model.width());
-    } else if (model.kernel.gamma == 0) {
+    if (!model.kernel.linear() && model.kernel.gamma == 0) {
       model.kernel.gamma = 1 / std::max(1.0, static_cast<double>(model.features));
     }
 
@@ -251,7 +243,6 @@ class Trainer {
     origin.rows = t_.data.rows();
     origin.nonzeros = t_.data.nonzeros();
     origin.precision = t_.data.precision();
-    origin.fingerprint = fingerprint(t_.data, pool_);
   }
 
   // What can only be checked with the data at hand.

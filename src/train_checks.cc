@@ -92,39 +92,22 @@ TrainingMemory check_data(const Dataset& data, const TrainOptions& options, bool
   return need;
 }
 
-void check_scale(const Dataset& data, Pool& pool, std::vector<Error>& warnings) {
+std::uint64_t kernel_memory(const TrainOptions& options, double need) {
+  constexpr std::uint64_t kMost = std::uint64_t{4} << 30;
+  if (options.memory == 0) return std::min(kMost, physical_memory() / 4);
+  return static_cast<std::uint64_t>(std::max(0.0, static_cast<double>(options.memory) - need));
+}
+
+void check_scale(const Survey& seen, std::vector<Error>& warnings) {
   constexpr double kSpan = 15;  // decades
-  data.visit([&]<class Value>(const CsrView<Value>& m) {
-    const std::span<const Value> values(m.values, m.nonzeros());
-    constexpr std::size_t kBlock = std::size_t{1} << 18;
-    struct Range {
-      Value low = std::numeric_limits<Value>::max(), high = 0;
-    };
-    std::vector<Range> ranges((values.size() + kBlock - 1) / kBlock);
-    pool.run(ranges.size(), [&](std::size_t block) {
-      Range range;
-      const std::size_t end = std::min(values.size(), (block + 1) * kBlock);
-      for (std::size_t k = block * kBlock; k < end; ++k) {
-        const Value size = std::abs(values[k]);
-        if (size > 0) range.low = std::min(range.low, size);
-        range.high = std::max(range.high, size);
-      }
-      ranges[block] = range;
-    });
-    Range all;
-    for (const Range& range : ranges) {
-      all.low = std::min(all.low, range.low);
-      all.high = std::max(all.high, range.high);
-    }
-    // In decades: the ratio itself may overflow.
-    const double decades =
-        std::log10(static_cast<double>(all.high)) - std::log10(static_cast<double>(all.low));
-    if (decades > kSpan) {
-      warnings.push_back(make_warning(
-          "solver.ill-scaled", fmt::format("values from {:.3g} to {:.3g}, a ratio of 1e{:.0f}",
-                                           all.low, all.high, decades)));
-    }
-  });
+  if (seen.largest == 0) return;
+  // In decades: the ratio itself may overflow.
+  const double decades = std::log10(seen.largest) - std::log10(seen.smallest);
+  if (decades > kSpan) {
+    warnings.push_back(make_warning("solver.ill-scaled",
+                                    fmt::format("values from {:.3g} to {:.3g}, a ratio of 1e{:.0f}",
+                                                seen.smallest, seen.largest, decades)));
+  }
 }
 
 std::vector<ClassWeight> class_weights(const Dataset& data, const TrainOptions& options,

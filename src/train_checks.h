@@ -20,8 +20,12 @@ constexpr std::uint64_t kSweepClasses = 32;  // most classes of a sweep of Pegas
 TrainingMemory check_data(const Dataset& data, const TrainOptions& options, bool start,
                           std::vector<Error>& warnings);
 
-// Warns of values too far apart. A pass over the bare values: cheap, since nothing is looked up.
-void check_scale(const Dataset& data, Pool& pool, std::vector<Error>& warnings);
+// Memory for kernel values that are kept, where `need` is what training takes besides; how much
+// there is changes the time only.
+std::uint64_t kernel_memory(const TrainOptions& options, double need);
+
+// Warns of values too far apart.
+void check_scale(const Survey& seen, std::vector<Error>& warnings);
 
 // Class factors that apply to this data; a weight for a label that does not occur is only a
 // warning.

@@ -45,6 +45,9 @@ CostTraining::CostTraining(Training& training, const TrainReport& shape, std::si
   report_.lambda = 1 / (origin.cost * t_.total);
   next_.cost = origin.cost;
   next_.start.resize(report_.model.problems.size());
+  if (report_.model.kernel.linear() && !moves_weights()) {
+    report_.model.weights.resize(report_.model.problems.size() * report_.model.width());
+  }
   if (t_.control.observer) {
     observer_ = [this](Progress progress) {
       progress.cost = report_.model.origin.cost;
@@ -282,8 +285,12 @@ void CostTraining::keep(std::size_t k, const Problem& problem, Solution& solutio
   const double certify_seconds = certify_clock.seconds();
 
   if (problem.bias != 0) out.bias = problem.bias * solution.w.back();
-  std::copy_n(solution.w.begin(), model.width(),
-              model.weights.begin() + static_cast<std::ptrdiff_t>(k * model.width()));
+  if (moves_weights()) {
+    model.weights = std::move(solution.w);
+  } else {
+    std::copy_n(solution.w.begin(), model.width(),
+                model.weights.begin() + static_cast<std::ptrdiff_t>(k * model.width()));
+  }
   hand_over(k, {.w = std::move(solution.w), .alpha = std::move(solution.alpha)});
   const std::lock_guard lock(mutex_);
   report_.certify_seconds += certify_seconds;
@@ -405,6 +412,7 @@ void CostTraining::finish() {
                    : interrupted_ ? StopReason::interrupted
                                   : StopReason::limit;
   model.origin.status = report_.status;
+  if (model.kernel.linear()) model.weights.resize(model.problems.size() * model.width());
   if (report_.status == StopReason::limit && (t_.gap > 0 || cut_short_)) {
     std::string message =
         fmt::format("{} at gap {:.3g}", stalled_ ? "progress ended" : "stopped by a limit",

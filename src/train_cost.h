@@ -71,6 +71,8 @@ class CostTraining {
   Start start(std::size_t k, const Problem& problem);
   Start start_from_model(std::size_t k, const Problem& problem) const;
   bool converged(const BinaryProblem& problem) const;
+  // Whether a solution becomes the weights: they may be many, and are not kept twice.
+  bool moves_weights() const { return report_.model.problems.size() == 1 && !t_.warm_starts; }
   void finish();
   void hand_over(std::size_t k, Start start);
 

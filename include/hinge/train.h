@@ -87,7 +87,8 @@ struct TrainReport {
   double search_seconds = 0;
   double data_passes = 0;
   int threads = 1;
-  double lambda = 0;  // 1/(C sum c_i): the cost as the Pegasos papers write it
+  double lambda = 0;           // 1/(C sum c_i): the cost as the Pegasos papers write it
+  double prepare_seconds = 0;  // once: looking over the data, before the first model
   double solve_seconds = 0;
   double certify_seconds = 0;
   std::vector<double> problem_seconds;  // one a binary problem

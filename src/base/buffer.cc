@@ -17,6 +17,27 @@ namespace detail {
 namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
+
+void* map(std::size_t bytes) {
+  return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+              -1, 0);
+}
+
+// To where huge pages begin: those there are move as they are, which the kernel would otherwise
+// take apart, and from the first byte on new ones can be had. MAP_FAILED: nothing happened.
+void* move_to_huge_pages(void* old, std::size_t old_bytes, std::size_t bytes) {
+  if (bytes > SIZE_MAX - kHugePage) return MAP_FAILED;
+  void* const room = map(bytes + kHugePage);
+  if (room == MAP_FAILED) return room;
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(room) % kHugePage;
+  char* const data = static_cast<char*>(room) + before;
+  if (before > 0) unmap(room, before);
+  if (before < kHugePage) unmap(data + bytes, kHugePage - before);
+  if (old == nullptr) return data;
+  void* const moved = mremap(old, old_bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, data);
+  if (moved == MAP_FAILED) unmap(data, bytes);
+  return moved;
+}
 }  // namespace
 
 std::size_t page_round(std::size_t bytes) {
@@ -29,12 +50,15 @@ void* remap(void* old, std::size_t old_bytes, std::size_t bytes) {
     unmap(old, old_bytes);
     return nullptr;
   }
-  void* data = old == nullptr ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-                              : mremap(old, old_bytes, bytes, MREMAP_MAYMOVE);
+  void* data = MAP_FAILED;
+  if (old != nullptr) data = mremap(old, old_bytes, bytes, 0);
+  const bool huge = bytes >= 4 * kHugePage;  // small buffers do without huge pages
+  if (data == MAP_FAILED && huge) data = move_to_huge_pages(old, old_bytes, bytes);
+  if (data == MAP_FAILED)
+    data = old == nullptr ? map(bytes) : mremap(old, old_bytes, bytes, MREMAP_MAYMOVE);
   if (data == MAP_FAILED) throw std::bad_alloc();
-  // Only advice: small buffers do without, and a kernel without huge pages ignores it.
-  if (bytes >= 4 * kHugePage) static_cast<void>(madvise(data, bytes, MADV_HUGEPAGE));
+  // Only advice: a kernel without huge pages ignores it.
+  if (huge) static_cast<void>(madvise(data, bytes, MADV_HUGEPAGE));
   return data;
 }
 

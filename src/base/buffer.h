@@ -52,8 +52,15 @@ class Buffer {
 
   // New elements are zero bytes if the memory is fresh; otherwise unspecified.
   void resize(std::size_t size) {
-    if (size > capacity()) reserve(size);
+    reserve(size);
     size_ = size;
+  }
+
+  // Makes room for so many elements, so that it need not grow up to there. Takes no memory yet.
+  void reserve(std::size_t count) {
+    if (count <= capacity()) return;
+    if (count > SIZE_MAX / sizeof(T)) throw std::bad_alloc();
+    remap(detail::page_round(count * sizeof(T)));
   }
 
   void append(const T* items, std::size_t count) {
@@ -71,10 +78,6 @@ class Buffer {
 
  private:
   std::size_t capacity() const { return bytes_ / sizeof(T); }
-  void reserve(std::size_t count) {
-    if (count > SIZE_MAX / sizeof(T)) throw std::bad_alloc();
-    remap(detail::page_round(count * sizeof(T)));
-  }
   void remap(std::size_t bytes) {
     data_ = static_cast<T*>(detail::remap(data_, bytes_, bytes));
     bytes_ = bytes;

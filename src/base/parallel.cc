@@ -35,7 +35,8 @@ struct Pool::Shared {
   int missing = 0;
   std::uint64_t generation = 0;
   bool quit = false;
-  std::size_t busy = 0;
+  bool open = false;       // there may be blocks left of the job
+  std::size_t inside = 0;  // workers at it
 
   std::size_t blocks = 0;
   const std::function<void(std::size_t)>* job = nullptr;
@@ -70,10 +71,12 @@ struct Pool::Shared {
       work.wait(lock, [&] { return quit || generation != seen; });
       if (quit) return;
       seen = generation;
+      if (!open) continue;
+      ++inside;
       lock.unlock();
       take_blocks();
       lock.lock();
-      if (--busy == 0) done.notify_one();
+      if (--inside == 0) done.notify_one();
     }
   }
 };
@@ -134,13 +137,15 @@ void Pool::run(std::size_t blocks, const std::function<void(std::size_t)>& f) {
     shared.next.store(0, std::memory_order_relaxed);
     shared.failed.store(false, std::memory_order_relaxed);
     shared.failure = nullptr;
-    shared.busy = shared.workers.size();
+    shared.open = true;
     ++shared.generation;
   }
   shared.work.notify_all();
   shared.take_blocks();
   std::unique_lock lock(shared.mutex);
-  shared.done.wait(lock, [&] { return shared.busy == 0; });
+  // Who has not yet woken up by now finds nothing to do, and is not waited for.
+  shared.open = false;
+  shared.done.wait(lock, [&] { return shared.inside == 0; });
   if (shared.failure) {
     const std::exception_ptr failure = std::exchange(shared.failure, nullptr);
     lock.unlock();

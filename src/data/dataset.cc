@@ -56,11 +56,19 @@ void check_matrix(const CsrView<Value>& m) {
 
 std::vector<LabelCount> count_classes(std::span<const std::int64_t> labels) {
   std::unordered_map<std::int64_t, std::uint64_t> counts;
-  // Neighbouring rows often share a label: count runs, not rows.
+  // Neighbouring rows often share a label, and there are often few: count runs, not rows, and look
+  // up only what was not seen lately.
+  struct {
+    std::int64_t label;
+    std::uint64_t* rows;
+  } seen[8] = {};  // by the last bits of the label
   for (std::size_t i = 0; i < labels.size();) {
+    const std::int64_t label = labels[i];
     std::size_t end = i + 1;
-    while (end < labels.size() && labels[end] == labels[i]) ++end;
-    counts[labels[i]] += end - i;
+    while (end < labels.size() && labels[end] == label) ++end;
+    auto& last = seen[static_cast<std::uint64_t>(label) % std::size(seen)];
+    if (last.rows == nullptr || last.label != label) last = {label, &counts[label]};
+    *last.rows += end - i;
     i = end;
   }
   std::vector<LabelCount> classes;

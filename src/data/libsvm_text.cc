@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -58,6 +59,7 @@ class Assembly {
     if (!errors_.empty()) return;  // nothing will be made of the rows
 
     check_memory(chunk, batch);
+    if (arrays_.labels.size() == 0) reserve(chunk, batch);
     const std::uint64_t before = arrays_.columns.size();
     for (std::uint64_t& end : batch.ends) end += before;
     arrays_.offsets.append(batch.ends.data(), batch.ends.size());
@@ -113,6 +115,22 @@ class Assembly {
   }
 
  private:
+  // Makes room for as much as there will be if all chunks are like the first, and a little more:
+  // arrays that grow move. It may be far from the truth; where there is no such room they grow.
+  void reserve(const Chunk& chunk, const RowBatch<Value>& batch) {
+    if (chunk.share <= 0) return;
+    const auto whole = [&](std::size_t part) {
+      return static_cast<std::size_t>(1.05 * static_cast<double>(part) / chunk.share) + 1;
+    };
+    try {
+      arrays_.offsets.reserve(whole(batch.labels.size()));
+      arrays_.labels.reserve(whole(batch.labels.size()));
+      arrays_.columns.reserve(whole(batch.nonzeros));
+      arrays_.values.reserve(whole(batch.nonzeros));
+    } catch (const std::bad_alloc&) {
+    }
+  }
+
   // In memory a row takes its nonzeros, an offset and a label.
   static std::uint64_t bytes_of(std::uint64_t rows, std::uint64_t nonzeros) {
     return rows * (sizeof(std::uint64_t) + sizeof(std::int64_t)) +
@@ -143,7 +161,9 @@ class Assembly {
   std::uint32_t max_index_ = 0;
 };
 
-// Lets workers take chunks and append batches, the latter strictly in order.
+// Lets workers take chunks and append batches, the latter strictly in order. Who comes too early
+// leaves the batch for the one whose turn it is, and goes on: as many may wait as there are
+// workers.
 template <class Value>
 class TextReader {
  public:
@@ -157,6 +177,7 @@ class TextReader {
   }
 
   Dataset read(Pool& pool, std::vector<Error>& warnings) {
+    most_waiting_ = static_cast<std::size_t>(pool.threads());
     pool.run(static_cast<std::size_t>(pool.threads()), [&](std::size_t) {
       try {
         work();
@@ -172,6 +193,12 @@ class TextReader {
   }
 
  private:
+  struct Piece {
+    Chunk chunk;
+    RowBatch<Value> batch;
+    std::optional<Error> failure;  // of the input, in place of a batch
+  };
+
   // Rows of a compressed file that make no sense may be due to damage that shows only further on.
   // The file is read again, for a while, to find out: who was reading it has given up somewhere.
   void look_for_damage() {
@@ -191,32 +218,46 @@ class TextReader {
   }
 
   void work() {
-    Chunk chunk;
-    RowBatch<Value> batch;
+    std::unique_ptr<Piece> piece;
     while (true) {
-      std::optional<Error> failure;
+      if (!piece) piece = std::make_unique<Piece>();
+      piece->failure.reset();
       {
         const std::lock_guard lock(feeder_mutex_);
         try {
-          if (!feeder_.next(chunk)) return;
+          if (!feeder_.next(piece->chunk)) return;
         } catch (Failure& thrown) {
           if (thrown.error.id == "run.interrupted") throw;
-          failure = std::move(thrown.error);
+          piece->failure = std::move(thrown.error);
         }
       }
-      if (!failure) parse_chunk(chunk, rules_, options_, max_errors_, batch);
+      if (!piece->failure) parse_chunk(piece->chunk, rules_, options_, max_errors_, piece->batch);
       std::unique_lock lock(mutex_);
-      turn_.wait(lock, [&] { return over_ || appended_ == chunk.sequence; });
+      waiting_.emplace(piece->chunk.sequence, std::move(piece));
+      append_in_order();
+      turn_.wait(lock, [&] { return over_ || waiting_.size() < most_waiting_; });
       if (over_) return;
-      if (failure) {
-        assembly_.stop(std::move(*failure));
+      if (!idle_.empty()) {
+        piece = std::move(idle_.back());
+        idle_.pop_back();
+      }
+    }
+  }
+
+  void append_in_order() {
+    while (!over_ && !waiting_.empty() && waiting_.begin()->first == appended_) {
+      idle_.push_back(std::move(waiting_.begin()->second));
+      waiting_.erase(waiting_.begin());
+      Piece& piece = *idle_.back();
+      if (piece.failure) {
+        assembly_.stop(std::move(*piece.failure));
       } else {
-        assembly_.append(chunk, batch);
+        assembly_.append(piece.chunk, piece.batch);
       }
       ++appended_;
-      over_ = failure || assembly_.over();
-      turn_.notify_all();
+      over_ = piece.failure || assembly_.over();
     }
+    turn_.notify_all();
   }
 
   const ReadOptions& options_;
@@ -227,6 +268,9 @@ class TextReader {
   std::mutex mutex_;  // guards the rest
   std::condition_variable turn_;
   Assembly<Value> assembly_;
+  std::map<std::uint64_t, std::unique_ptr<Piece>> waiting_;  // by place, for those before them
+  std::size_t most_waiting_ = 1;
+  std::vector<std::unique_ptr<Piece>> idle_;
   std::uint64_t appended_ = 0;
   bool over_ = false;
 };

@@ -1,8 +1,10 @@
 #include "data/problem.h"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 
 #include "base/checksum.h"
 #include "base/parallel.h"
@@ -93,26 +95,61 @@ TrainingMemory training_memory(const Dataset& data, std::uint64_t planes, const 
   return memory;
 }
 
-std::string fingerprint(const Dataset& data, Pool& pool) {
+namespace {
+
+// |x| as the bits of x, which are in the same order: integers are compared several at a time.
+template <class Value>
+struct Range {
+  using Bits = std::conditional_t<sizeof(Value) == 4, std::int32_t, std::int64_t>;
+  static constexpr Bits kMost = std::numeric_limits<Bits>::max();
+  Bits low = kMost, high = 0;
+
+  static Range of(std::span<const Value> values) {
+    Bits low = kMost, high = 0;
+    for (const Value value : values) {
+      const Bits size = std::bit_cast<Bits>(value) & kMost;
+      low = std::min(low, size == 0 ? kMost : size);
+      high = std::max(high, size);
+    }
+    return {low, high};
+  }
+  void take(const Range& other) {
+    low = std::min(low, other.low);
+    high = std::max(high, other.high);
+  }
+};
+
+}  // namespace
+
+Survey survey(const Dataset& data, Pool& pool) {
   const std::vector<std::uint64_t> cuts = cut_rows(data);
   std::vector<std::uint64_t> sums(cuts.size() + 1);
-  data.visit([&](const auto& m) {
+  Survey out;
+  data.visit([&]<class Value>(const CsrView<Value>& m) {
+    std::vector<Range<Value>> ranges(cuts.size() - 1);
     pool.run(cuts.size() - 1, [&](std::size_t block) {
       const std::uint64_t row = cuts[block], end = cuts[block + 1];
       const std::uint64_t from = m.offsets[row], to = m.offsets[end];
+      const std::span<const Value> values(m.values + from, m.values + to);
       std::uint64_t sum = checksum(std::as_bytes(std::span(m.offsets + row, m.offsets + end + 1)));
       sum = checksum(std::as_bytes(std::span(m.columns + from, m.columns + to)), sum);
-      sum = checksum(std::as_bytes(std::span(m.values + from, m.values + to)), sum);
+      sum = checksum(std::as_bytes(values), sum);
       sum = checksum(std::as_bytes(data.labels().subspan(row, end - row)), sum);
       if (!data.weights().empty()) {
         sum = checksum(std::as_bytes(data.weights().subspan(row, end - row)), sum);
       }
       sums[block] = sum;
+      ranges[block] = Range<Value>::of(values);  // which are in the cache now
     });
+    Range<Value> all;
+    for (const Range<Value>& range : ranges) all.take(range);
+    out.largest = static_cast<double>(std::bit_cast<Value>(all.high));
+    if (all.high > 0) out.smallest = static_cast<double>(std::bit_cast<Value>(all.low));
   });
   sums[cuts.size() - 1] = data.rows();
   sums[cuts.size()] = data.features();
-  return to_hex(checksum(std::as_bytes(std::span(sums))));
+  out.fingerprint = to_hex(checksum(std::as_bytes(std::span(sums))));
+  return out;
 }
 
 }  // namespace hinge

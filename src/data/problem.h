@@ -66,8 +66,15 @@ struct TrainingMemory {
 TrainingMemory training_memory(const Dataset& data, std::uint64_t planes,
                                const SweepShape& sweep = {});
 
-// Identifies rows, labels and weights, in order, as 16 hexadecimal digits.
+// What one pass over all of the data tells.
+struct Survey {
+  std::string fingerprint;           // of rows, labels and weights, in order: 16 hex digits
+  double smallest = 0, largest = 0;  // of |value|, zeros aside; 0: no value
+};
 class Pool;
-std::string fingerprint(const Dataset& data, Pool& pool);
+Survey survey(const Dataset& data, Pool& pool);
+inline std::string fingerprint(const Dataset& data, Pool& pool) {
+  return survey(data, pool).fingerprint;
+}
 
 }  // namespace hinge

@@ -7,18 +7,19 @@
 #include <string>
 #include <vector>
 
+#include "base/buffer.h"
 #include "data/source.h"
 #include "data/text_row.h"
 #include "hinge/dataset.h"
 
 namespace hinge {
 
-constexpr std::size_t kChunkBytes = std::size_t{1} << 18;  // text and batch together fit a 1 MiB L2
+constexpr std::size_t kChunkBytes = std::size_t{1} << 17;  // with its batch well within L2
 constexpr const char* kLineLimit = "limit.line-bytes";     // after it no row can be read
 
 // Whole lines of one file. `text` holds `size` bytes, the last of them '\n', and kTextPadding more.
 struct Chunk {
-  std::vector<char> text;
+  Buffer<char> text;
   std::size_t size = 0;
   std::uint64_t sequence = 0;  // position among all chunks
   std::size_t file = 0;

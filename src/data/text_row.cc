@@ -69,6 +69,25 @@ bool exact_quotient(std::uint64_t mantissa, int places, float& value) {
   return true;
 }
 
+// The general algorithm, for a number that begins at `token` and of which `p` has been read: an
+// exponent, or more digits than one division can round. Rare, and kept out of the way: inlined, it
+// takes the registers that parse_value() needs.
+template <class Value>
+[[gnu::noinline, gnu::cold]] const char* parse_general(const char* token, const char* p,
+                                                       Value& value) {
+  while (!ends_token(*p)) {
+    if (p - token > 64) return nullptr;
+    ++p;
+  }
+  const auto result = fast_float::from_chars(token, p, value);
+  if (result.ec != std::errc() || result.ptr != p) return nullptr;
+  // Overflow, underflow and nan are the careful parser's to judge.
+  const Value size = std::abs(value);
+  const bool usual =
+      size >= std::numeric_limits<Value>::min() && size <= std::numeric_limits<Value>::max();
+  return usual ? p : nullptr;
+}
+
 // Parses a decimal number at p. Returns the byte after it, which ends a token, or nullptr. Whether
 // it is zero is told apart from the value so that nothing waits for the division.
 template <class Value>
@@ -102,21 +121,8 @@ const char* parse_value(const char* p, Value& value, bool& nonzero) {
   }
   if (whole + places == 0) return nullptr;
   if (!ends_token(*p) || !exact_quotient(mantissa, places, value)) {
-    // An exponent, or more digits than one division can round: the general algorithm.
-    const char* last = p;
-    while (!ends_token(*last)) {
-      if (last - token > 64) return nullptr;
-      ++last;
-    }
-    const auto result = fast_float::from_chars(token, last, value);
-    if (result.ec != std::errc() || result.ptr != last) return nullptr;
-    // Overflow, underflow and nan are the careful parser's to judge.
-    if (!(std::abs(value) >= std::numeric_limits<Value>::min() &&
-          std::abs(value) <= std::numeric_limits<Value>::max())) {
-      return nullptr;
-    }
     nonzero = true;
-    return last;
+    return parse_general(token, p, value);
   }
   if (negative) value = -value;
   nonzero = mantissa != 0;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/buffer.h"
 #include "hinge/result.h"
 
 namespace hinge {
@@ -29,9 +30,9 @@ struct Oddity {
 template <class Value>
 struct RowBatch {
   std::vector<std::int64_t> labels;
-  std::vector<std::uint64_t> ends;     // number of nonzeros up to and including each row
-  std::vector<std::uint32_t> columns;  // sized beforehand; `nonzeros` are in use
-  std::vector<Value> values;
+  std::vector<std::uint64_t> ends;  // number of nonzeros up to and including each row
+  Buffer<std::uint32_t> columns;    // sized beforehand; `nonzeros` are in use
+  Buffer<Value> values;
   std::uint64_t nonzeros = 0;
   std::uint64_t lines = 0;
   std::uint32_t max_index = 0;  // largest index stored, as written in the text

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -84,18 +85,18 @@ Json stream_json(const StreamState& s) {
           {"rest", s.rest},     {"index_base", kBases[static_cast<std::size_t>(s.index_base)]}};
 }
 
-// Places in the rows of numbers that are not 0 in some row, ascending. A model that has its own
+// Which places in the rows of numbers are not 0 in some row (1, else 0). A model that has its own
 // list of columns keeps it as it is.
-std::vector<std::uint32_t> used_places(const Model& model, std::span<const double> numbers) {
-  std::vector<bool> used(model.width(), !model.columns.empty());
-  for (std::size_t k = 0; k < numbers.size(); ++k) {
-    if (std::bit_cast<std::uint64_t>(numbers[k]) != 0) used[k % model.width()] = true;
+std::vector<std::uint8_t> used_places(const Model& model, std::span<const double> numbers,
+                                      std::size_t rows) {
+  std::vector<std::uint8_t> used(model.width(), model.columns.empty() ? 0 : 1);
+  for (std::size_t k = 0; k < rows && model.columns.empty(); ++k) {
+    const double* const row = numbers.data() + k * used.size();
+    for (std::size_t j = 0; j < used.size(); ++j) {
+      used[j] |= static_cast<std::uint8_t>(std::bit_cast<std::uint64_t>(row[j]) != 0);
+    }
   }
-  std::vector<std::uint32_t> places;
-  for (std::size_t j = 0; j < used.size(); ++j) {
-    if (used[j]) places.push_back(static_cast<std::uint32_t>(j));
-  }
-  return places;
+  return used;
 }
 
 // Rows of numbers, one a feature. Few used columns are kept with their numbers, many as they are:
@@ -104,10 +105,16 @@ class FeatureRows {
  public:
   FeatureRows(const Model& model, std::span<const double> numbers, std::size_t rows)
       : numbers_(numbers), rows_(rows), width_(model.features) {
-    columns_ = used_places(model, numbers);
-    sparse_ = columns_.size() * (8 * rows + 4) < model.features * 8 * rows;
+    const std::vector<std::uint8_t> used = used_places(model, numbers, rows);
+    const std::size_t count = std::accumulate(used.begin(), used.end(), std::size_t{0});
+    sparse_ = count * (8 * rows + 4) < model.features * 8 * rows;
     if (!sparse_) return;
-    width_ = columns_.size();
+    width_ = count;
+    columns_.reserve(count);
+    for (std::size_t j = 0; j < used.size(); ++j) {
+      if (used[j] != 0) columns_.push_back(static_cast<std::uint32_t>(j));
+    }
+    packed_.reserve(rows * count);
     for (std::size_t k = 0; k < rows; ++k) {
       const auto row = numbers.subspan(k * model.width(), model.width());
       for (const std::uint32_t j : columns_) packed_.push_back(row[j]);

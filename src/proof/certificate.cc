@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "base/buffer.h"
+
 namespace hinge {
 namespace {
 
@@ -39,10 +41,11 @@ Part loss(const Problem& problem, const CsrView<Value>& m, std::span<const doubl
 
 // v = sum_i alpha_i y_i x_i over some rows.
 template <class Value>
-std::vector<double> combine(const Problem& problem, const CsrView<Value>& m,
-                            std::span<const double> alpha, std::uint64_t begin, std::uint64_t end,
-                            const Pool& pool) {
-  std::vector<double> v(problem.dimension());
+Buffer<double> combine(const Problem& problem, const CsrView<Value>& m,
+                       std::span<const double> alpha, std::uint64_t begin, std::uint64_t end,
+                       const Pool& pool) {
+  Buffer<double> out(problem.dimension());  // zeros
+  const std::span<double> v = out.span();
   for (std::uint64_t i = begin; i < end; ++i) {
     if (i % 1024 == 0) pool.poll();
     const double a = alpha[i] * problem.y[i];
@@ -52,7 +55,7 @@ std::vector<double> combine(const Problem& problem, const CsrView<Value>& m,
     }
     if (problem.bias != 0) v.back() += a * problem.bias;
   }
-  return v;
+  return out;
 }
 
 }  // namespace
@@ -74,7 +77,7 @@ Certificate certify(const Problem& problem, std::span<const double> w,
   const std::size_t worth = problem.data->nonzeros() / (16 * problem.dimension() + 1);
   const std::size_t parts =
       alpha.empty() ? 0 : std::clamp<std::size_t>(worth, 1, std::clamp<std::size_t>(blocks, 1, 16));
-  std::vector<std::vector<double>> sums(parts);
+  std::vector<Buffer<double>> sums(parts);
   problem.data->visit([&](const auto& m) {
     pool.run(parts + blocks, [&](std::size_t block) {
       if (block < parts) {
@@ -100,7 +103,7 @@ Certificate certify(const Problem& problem, std::span<const double> w,
     for (std::size_t part = 1; part < parts; ++part) {
       for (std::size_t j = 0; j < sums[0].size(); ++j) sums[0][j] += sums[part][j];
     }
-    const std::span<const double> v = sums[0];
+    const std::span<const double> v = sums[0].span();
     certificate.dual = sum - half_square(v.first(problem.regularised()));
     if (problem.free_bias) {
       // sum_i alpha_i y_i should be 0. What rounding left of it costs as much times |b| at the

@@ -61,6 +61,36 @@ TEST(Buffer, GrowthKeepsContent) {
   EXPECT_TRUE(counts(buffer, next));
 }
 
+// As far as several moves of memory in huge pages; what lies around must be left alone.
+TEST(Buffer, LargeBuffersGrowSideBySide) {
+  Buffer<std::uint32_t> a, b;
+  const std::size_t step = std::size_t{3} << 18;
+  for (std::uint32_t k = 0; k < 12; ++k) {
+    const auto part = counting(step, k * static_cast<std::uint32_t>(step));
+    a.append(part.data(), step);
+    b.append(part.data(), step);
+  }
+  const std::uint64_t before = mapped_bytes();
+  EXPECT_TRUE(counts(a, 12 * step));
+  EXPECT_TRUE(counts(b, 12 * step));
+  const std::uint64_t bytes = 4 * 12 * step;
+  a = {};
+  b = {};
+  EXPECT_LE(mapped_bytes() + 2 * bytes, before);
+}
+
+TEST(Buffer, DoesNotMoveWithinWhatIsReserved) {
+  Buffer<std::uint32_t> buffer = counting_buffer(10);
+  buffer.reserve(5000000);
+  EXPECT_TRUE(counts(buffer, 10));
+  const std::uint32_t* const data = buffer.data();
+  buffer.append(counting(4999990, 10).data(), 4999990);
+  EXPECT_EQ(buffer.data(), data);
+  EXPECT_TRUE(counts(buffer, 5000000));
+  buffer.reserve(1);
+  EXPECT_EQ(buffer.size(), 5000000U);
+}
+
 TEST(Buffer, AppendOfNothingChangesNothing) {
   Buffer<std::uint32_t> buffer;
   buffer.append(nullptr, 0);

@@ -118,6 +118,19 @@ TEST(Pool, ResultsAreVisibleAfterRun) {
   EXPECT_EQ(sum, expected);
 }
 
+// So short that some workers wake up when all is done: the next run must not be theirs by mistake,
+// nor may what the last one worked on be touched once it is gone.
+TEST(Pool, ShortRunsFollowEachOther) {
+  Pool pool(4);
+  for (std::size_t round = 0; round < 20000; ++round) {
+    std::vector<std::size_t> out(2 + round % 5);
+    pool.run(out.size(), [&, round](std::size_t block) { out[block] += round + block; });
+    for (std::size_t block = 0; block < out.size(); ++block) {
+      ASSERT_EQ(out[block], round + block);
+    }
+  }
+}
+
 TEST(Pool, ExceptionReachesTheCaller) {
   for (const int threads : {1, 2, 4}) {
     Pool pool(threads);

@@ -8,7 +8,7 @@ from support import DATA, TEXT, THREE, CommandCase, ModelFile, joined, recompute
 
 TRAIN_KEYS = set("status solver rows features nonzeros classes cost lambda primal dual relative_gap iterations "
                  "data_passes rows_touched seconds peak_memory_bytes threads model problems".split())
-SECONDS_KEYS = {"load", "solve", "certify", "save", "total"}
+SECONDS_KEYS = {"load", "prepare", "solve", "certify", "save", "total"}
 PROBLEM_KEYS = {"class", "primal", "dual", "relative_gap", "iterations", "seconds"}
 TRACE_KEYS = set("seconds iteration data_passes primal dual relative_gap active_rows planes step".split())
 
@@ -18,6 +18,9 @@ class TrainTest(CommandCase):
         found = self.train()
         self.assertLessEqual(TRAIN_KEYS, set(found))
         self.assertLessEqual(SECONDS_KEYS, set(found["seconds"]))
+        stages = [found["seconds"][key] for key in SECONDS_KEYS - {"total"}]
+        self.assertGreaterEqual(min(stages), 0)
+        self.assertLessEqual(sum(stages), found["seconds"]["total"])
         self.assertEqual(found["status"], "converged")
         self.assertEqual(found["solver"], "auto:dual")
         self.assertEqual((found["rows"], found["features"]), (200, 10))

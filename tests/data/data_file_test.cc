@@ -320,6 +320,25 @@ TEST_F(HostileDataFile, Values) {
   }
 }
 
+TEST_F(HostileDataFile, NarrowValues) {
+  const auto outcome_of = [&](float value) {
+    const std::vector<float> values = {1, -value, 3};
+    write_tensor_file(folder_ / "d.hinge",
+                      {tensor<std::uint64_t>("offsets", {offsets_.size()}, offsets_),
+                       tensor<std::uint32_t>("columns", {columns_.size()}, columns_),
+                       tensor<float>("values", {values.size()}, values),
+                       tensor<std::int64_t>("labels", {labels_.size()}, labels_)},
+                      metadata_);
+    return verdict(folder_ / "d.hinge");
+  };
+  using Limits = std::numeric_limits<float>;
+  EXPECT_EQ(outcome_of(Limits::max()), "accepted");
+  EXPECT_EQ(outcome_of(Limits::denorm_min()), "accepted");
+  EXPECT_EQ(outcome_of(Limits::infinity()), "cache.content");
+  EXPECT_EQ(outcome_of(-Limits::infinity()), "cache.content");
+  EXPECT_EQ(outcome_of(Limits::quiet_NaN()), "cache.content");
+}
+
 TEST_F(HostileDataFile, Weights) {
   for (const double bad : {std::nan(""), -1.0, std::numeric_limits<double>::infinity()}) {
     weights_[1] = bad;
