@@ -122,7 +122,15 @@ class Server:
             self.process = None
 
 
-class Served:
+class Solver:
+    traced = False  # one run tells of every gap on its way
+    slows_like_one_over_gap = False
+
+    def close(self):
+        pass
+
+
+class Served(Solver):
     """A solver that a Server runs."""
 
     def __init__(self, shop, name, knobs, usual="1"):
@@ -235,9 +243,14 @@ class Sklearn(Served):
         return Whole(seconds, peak, data.data.primal(np.load(path), float(cost)))
 
 
-class Libocas:
-    """svmocas, which tells time and primal after every iteration: one run to the tightest gap has all the others."""
+class Libocas(Solver):
+    """svmocas, which tells time and primal after every iteration: one run to the tightest gap has all the others.
 
+    Its option -q stops at a given primal value, so that each of its iterations can be had as a result. The last of the
+    primals it tells is held against its weights.
+    """
+
+    traced = True
     LINE = re.compile(r"^\s*(\d+): tim=([0-9.]+), Q_P=([0-9.]+)", re.M)
 
     def __init__(self, shop, gaps, threads=1):
@@ -249,7 +262,7 @@ class Libocas:
         return None if shutil.which("svmocas") else "svmocas (package libocas-tools) is not installed"
 
     def about(self):
-        return "svmocas by its own clock; primals as it prints them, the last one checked"
+        return "svmocas by its own clock; the iteration after which its option -q could have stopped it"
 
     def command(self, data, cost, knob, more=()):
         if len(data.data.signs) > 1:
@@ -275,11 +288,8 @@ class Libocas:
         seconds, peak, _ = self.shop.measure(self.command(data, cost, knob), limit)
         return Whole(seconds, peak, self.judge(data, cost))
 
-    def close(self):
-        pass
 
-
-class Hinge:
+class Hinge(Solver):
     """hinge train with whatever solver it picks; a knob is the gap asked for."""
 
     def __init__(self, shop, gaps, threads=1):
@@ -323,9 +333,6 @@ class Hinge:
         primal, more = self.values(json.loads(out))
         more["model_bytes"] = os.path.getsize(self.shop.path("hinge.model"))
         return Whole(seconds, peak, primal, more)
-
-    def close(self):
-        pass
 
 
 def bandwidth(shop):

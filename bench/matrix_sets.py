@@ -24,6 +24,7 @@ GENERATED = {  # what `hinge generate` is told
     "dense-768": ("--like", "dense", "--rows", "50000", "--features", "768"),
 }
 SMALL = {  # of the quick run and the self-test
+    "cov1-small": ("--like", "cov1", "--rows", "100000"),
     "dense-small": ("--like", "dense", "--rows", "20000", "--features", "200"),
     "tiny": ("--like", "ccat", "--rows", "300", "--features", "1000"),
 }

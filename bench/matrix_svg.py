@@ -45,7 +45,7 @@ def curves(title, below, panels):
     top, bottom, left, width, between, legend = 86, 392, 58, 250, 24, 150
     points = [point for _, lines in panels for line in lines.values() for point in line]
     y = Axis([max(min(gap, 1), 1e-9) for _, gap in points] or [1e-3], bottom, top)
-    whole = left + len(panels) * (width + between) + legend
+    whole = max(left + len(panels) * (width + between) + legend, 620)
     parts, used = [], []
     for number, (name, lines) in enumerate(panels):
         begin = left + number * (width + between)
@@ -73,7 +73,7 @@ def curves(title, below, panels):
     for number, solver in enumerate(solver for solver in STYLES if solver in used):
         colour, dashes = STYLES[solver]
         height = top + 8 + 20 * number
-        begin = whole - legend
+        begin = left + len(panels) * (width + between)
         dash = f' stroke-dasharray="{dashes}"' if dashes else ""
         parts.append(f'<path d="M{begin} {height}h26" stroke="{colour}" stroke-width="2"{dash}/>')
         parts.append(text(begin + 32, height + 4, solver, colour))
@@ -89,7 +89,7 @@ def bars(title, below, groups):
     parts = []
     for k in x.decades():
         parts.append(f'<path d="M{x(10.0 ** k):.1f} {top - 6}V{floor}" stroke="{GRID}"/>')
-        parts.append(text(x(10.0 ** k), floor + 18, power(k) + " s", INK, 'text-anchor="middle"'))
+        parts.append(text(x(10.0 ** k), floor + 18, power(k), INK, 'text-anchor="middle"'))
     y = top
     for name, group in groups:
         parts.append(text(left - 8, y + line * len(group) / 2 + 4, name, INK, 'text-anchor="end" font-weight="bold"'))
