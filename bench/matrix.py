@@ -13,7 +13,7 @@ Measures: (a) solving alone on one thread, (b) on all cores, at every cost and g
 (d) binary set to saved model, wall time and peak memory, at C = 1 and the gap 0.001. How a cell of (a) and (b) comes
 about: hinge first works out a reference, far tighter than any gap asked for. Then every peer goes through its tolerances
 from the loosest to the tightest, each judged by its true gap (matrix_results.py), until the tightest gap is reached or a
-run takes longer than --cap seconds (or all of them more than --budget): a solver that misses a gap is not asked for a
+run takes longer than --cap seconds (or a quarter of it, and all together more than --budget): a solver that misses a gap is not asked for a
 tighter one. Then hinge, at each gap, and of every peer the fastest tolerance that reached it are run in turn until each
 has --repeat runs, or twice as many where the fastest takes less than 0.3 s; what takes longer than --once-above seconds,
 or three times as long as the best peer, is not repeated. The best run of each counts.
@@ -82,22 +82,28 @@ class Matrix:
 
     def run(self):
         self.describe()
-        for name in self.arguments.only:
-            data = prepare(name, self.arguments.shared, f"{self.arguments.work}/data")
-            if data is None:
-                continue
-            self.results.all["sets"][name] = data.about
-            print(f"== {name}: {data.about['rows']:,} x {data.about['features']:,}, "
-                  f"{data.about['text_bytes'] / 1e6:.0f} MB of text", flush=True)
-            for cost in self.arguments.costs:
+        costs = self.arguments.costs
+        # A quick run looks at every set before it looks at the next cost; a whole one reads every set once.
+        for number, some in enumerate([[cost] for cost in costs] if self.arguments.quick else [costs]):
+            for name in self.arguments.only:
                 if self.late():
-                    print(f"{name}, C = {cost}: left out, {self.arguments.deadline:g} seconds are over", flush=True)
-                elif {"a", "b"} & set(self.arguments.measures):
-                    self.solve(data, cost)
-            for solver in (*self.one, *self.several):
-                solver.close()
-            if {"c", "d"} & set(self.arguments.measures) and not self.late():
-                self.files(data)
+                    print(f"{name}, C = {', '.join(some)}: left out, {self.arguments.deadline:g} seconds are over", flush=True)
+                    continue
+                data = prepare(name, self.arguments.shared, f"{self.arguments.work}/data")
+                if data is not None:
+                    self.one_set(data, some, files=number == 0)
+
+    def one_set(self, data, costs, files):
+        self.results.all["sets"][data.name] = data.about
+        print(f"== {data.name}: {data.about['rows']:,} x {data.about['features']:,}, "
+              f"{data.about['text_bytes'] / 1e6:.0f} MB of text", flush=True)
+        if {"a", "b"} & set(self.arguments.measures):
+            for cost in costs:
+                self.solve(data, cost)
+        for solver in (*self.one, *self.several):
+            solver.close()
+        if files and {"c", "d"} & set(self.arguments.measures):
+            self.files(data)
 
     # (a) and (b)
 
@@ -146,7 +152,7 @@ class Matrix:
             elif gap <= min(self.gaps):
                 ended = "tightest gap reached"
                 break
-            elif spent > self.arguments.budget:
+            elif spent > self.arguments.budget and last.seconds > self.arguments.cap / 4:
                 ended = f"{spent:.0f} seconds over all tolerances"
                 break
             elif solver.slows_like_one_over_gap and self.hopeless(data.name, cost, last):
@@ -198,8 +204,11 @@ class Matrix:
                     self.again(data, cost, solver, knob, points)
 
     def again(self, data, cost, solver, knob, points):
+        limit = self.arguments.cap
+        if solver.traced:  # as far as this point, even if it takes twice as long this time
+            knob, limit = solver.knobs[0], min(limit, 2 * min(points[knob]["seconds"]) + 0.01)
         try:
-            for point in solver.solve(data, cost, solver.knobs[0] if solver.traced else knob, self.arguments.cap):
+            for point in solver.solve(data, cost, knob, limit):
                 if point.knob in points:
                     self.results.add(data.name, cost, solver.name, point)
         except Missed:
@@ -332,7 +341,7 @@ def parser():
     made.add_argument("--measures", type=words, default=("a", "b", "c", "d"))
     made.add_argument("--repeat", type=int, help="runs of each, of which the best counts")
     made.add_argument("--cap", type=float, help="seconds a run of (a) and (b) may take")
-    made.add_argument("--budget", type=float, help="seconds for all tolerances of a peer at one cost")
+    made.add_argument("--budget", type=float, help="seconds for all tolerances of a peer at one cost, once they take long")
     made.add_argument("--deadline", type=float, help="seconds after which no other cost is begun")
     made.add_argument("--once-above", type=float, default=3)
     made.add_argument("--file-cap", type=float, default=180, help="seconds a run of (c) and (d) may take")

@@ -112,6 +112,16 @@ class Set:
         self.data = Rows(self.binary)
 
 
+def without_blank_lines(path):
+    """w8a ends in one, which hinge passes over and LIBLINEAR and libocas refuse."""
+    with open(path, "rb") as file:
+        rows = file.readlines()
+    if any(not row.strip() for row in rows):
+        os.remove(path)  # it may be a link
+        with open(path, "wb") as file:
+            file.writelines(row for row in rows if row.strip())
+
+
 def prepare(name, shared, work):
     """-> Set, made if it is not there yet; None where it is one of the shared sets and they are not there."""
     os.makedirs(work, exist_ok=True)
@@ -121,6 +131,7 @@ def prepare(name, shared, work):
             if not unpack(name, "train", f"{text}.part", shared):
                 print(f"{name}: no {name}-train.svm[.xz] in {shared}; left out", flush=True)
                 return None
+            without_blank_lines(f"{text}.part")
         else:
             print(f"{name}: generating", flush=True)
             options = {**GENERATED, **SMALL}[name]
