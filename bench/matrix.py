@@ -41,7 +41,7 @@ from matrix_sets import ALL, prepare
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FILE_COST, FILE_GAP = "1", 1e-3
 QUICK = {"only": ("a9a", "ccat", "cov1-small", "like-real-sim", "dense-small", "digits"), "costs": ("1", "0.01"),
-         "gaps": (1e-2, 1e-3, 1e-4), "cap": 5, "budget": 4, "repeat": 2, "deadline": 390}
+         "gaps": (1e-2, 1e-3, 1e-4), "cap": 5, "budget": 12, "repeat": 2, "deadline": 390}
 FULL = {"only": ALL, "costs": ("0.01", "1", "100"), "gaps": (1e-2, 1e-3, 1e-4, 1e-6), "cap": 20, "budget": 60,
         "repeat": 3, "deadline": None}
 

@@ -23,7 +23,8 @@ from matrix_sets import liblinear_weights
 from peers import HINGE
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-EPSILONS = ("100", "30", "10", "5", "3", "2", "1", "0.3", "0.1", "0.03", "0.01", "1e-3", "1e-4", "1e-5", "1e-6", "1e-7")
+EPSILONS = ("100", "30", "10", "5", "3", "2", "1", "0.3", "0.1", "0.03", "0.01", "3e-3", "1e-3", "3e-4", "1e-4", "1e-5",
+            "1e-6", "1e-7")
 EPOCHS = ("1", "2", "5", "10", "20", "50", "100", "200", "500", "1000")
 CORES = len(os.sched_getaffinity(0))
 LOAD_LIMIT = 300  # seconds; of reading, which counts for nothing here
