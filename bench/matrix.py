@@ -13,10 +13,11 @@ Measures: (a) solving alone on one thread, (b) on all cores, at every cost and g
 (d) binary set to saved model, wall time and peak memory, at C = 1 and the gap 0.001. How a cell of (a) and (b) comes
 about: hinge first works out a reference, far tighter than any gap asked for. Then every peer goes through its tolerances
 from the loosest to the tightest, each judged by its true gap (matrix_results.py), until the tightest gap is reached or a
-run takes longer than --cap seconds (or a quarter of it, and all together more than --budget): a solver that misses a gap is not asked for a
-tighter one. Then hinge, at each gap, and of every peer the fastest tolerance that reached it are run in turn until each
-has --repeat runs, or twice as many where the fastest takes less than 0.3 s; what takes longer than --once-above seconds,
-or three times as long as the best peer, is not repeated. The best run of each counts.
+run takes longer than --cap seconds (or a quarter of it, and all together more than --budget): a solver that misses a
+gap is not asked for a tighter one. Then hinge, at each gap, and of every peer the fastest and the loosest tolerance that
+reached it are run in turn until each has --repeat runs, or twice as many where the fastest takes less than 0.3 s; what
+takes longer than --once-above seconds, or three times as long as the best peer, is not repeated. The best run of each
+counts.
 """
 import argparse
 import datetime

@@ -81,8 +81,9 @@ class Workshop:
         *said, last = done.stderr.strip().split("\n")
         seconds, peak, status = last.split()
         if status != "0":
-            why = "no end within the time" if status == "-1" else " ".join(" ".join(said[-2:]).split()) or done.stdout[-200:]
-            raise Missed(f"{os.path.basename(command[0])}: {why[:200]}")
+            words = (" ".join(said[-2:]) or done.stdout[-120:]).split()
+            why = "no end within the time" if status == "-1" else " ".join(words)[:200]
+            raise Missed(f"{os.path.basename(command[0])}: {why}")
         return float(seconds), int(peak), done.stdout
 
 

@@ -1,4 +1,5 @@
 """What the matrix says: the lines of a run, docs/benchmarks.md and its figures, all from the results alone."""
+import glob
 import math
 import os
 
@@ -305,6 +306,8 @@ def write(results, docs):
     """-> the path of benchmarks.md; its figures lie in benchmarks/ beside it."""
     folder = f"{docs}/benchmarks"
     os.makedirs(folder, exist_ok=True)
+    for old in glob.glob(f"{folder}/*.svg"):  # perhaps of sets that are no longer there
+        os.remove(old)
     for name in results.all["solve"]:
         about = results.all["sets"][name]
         figure = matrix_svg.curves(f"{name}: {about['rows']:,} rows, {about['features']:,} features",
