@@ -4,6 +4,7 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 CLANG_FORMAT ?= clang-format-14
 FUZZ_SECONDS ?= 60
+QUICK ?=
 
 STAGES := rules release asan tsan
 SOURCES = $(shell find include src cli tests fuzz -name '*.h' -o -name '*.cc')
@@ -23,6 +24,8 @@ help:
 	@echo 'make test-X     one stage of it: $(STAGES)'
 	@echo 'make clang      build and test with Clang'
 	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
+	@echo 'make bench      beside its peers, in an hour or two; writes docs/benchmarks.md; QUICK=1: a part, in minutes'
+	@echo 'make bench-report  the tables and figures again, from RESULTS=$(RESULTS)'
 	@echo 'make coverage   lines and branches of the readers and writers that the tests reach'
 	@echo 'make format     format the sources'
 	@echo 'make install    into PREFIX=$(PREFIX), below DESTDIR if given'
@@ -108,6 +111,20 @@ coverage: test-deps
 	@$(gcovr)
 	@$(gcovr) --branches
 	@echo 'details: build/coverage/index.html'
+
+# BENCH passes options on, such as BENCH="--only ccat,a9a --costs 1 --measures a,b"; see bench/matrix.py. HINGE names
+# another program to measure.
+RESULTS ?= build/bench/results.json
+HINGE ?= build/hinge
+
+.PHONY: bench
+bench: build
+	@sh tools/install_deps.sh bench
+	@HINGE='$(HINGE)' build/bench/venv/bin/python3 -B bench/matrix.py run $(if $(QUICK),--quick) $(BENCH)
+
+.PHONY: bench-report
+bench-report:
+	@$(or $(wildcard build/bench/venv/bin/python3),python3) -B bench/matrix.py report --results '$(RESULTS)'
 
 .PHONY: format
 format: test-deps

@@ -21,7 +21,6 @@
 #include <dlib/svm.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <fstream>
 #include <iostream>
@@ -30,51 +29,12 @@
 #include <random>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "libsvm_rows.h"
+
 namespace {
-
-using Row = std::vector<std::pair<unsigned long, double>>;
-
-struct Rows {
-  std::vector<Row> x;
-  std::vector<double> y;
-  unsigned long columns = 0;
-};
-
-template <class Number>
-Number parse(std::string_view& text) {
-  Number number{};
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), number).ptr;
-  if (end == text.data()) throw std::runtime_error("not a number: " + std::string(text));
-  text.remove_prefix(end - text.data());
-  return number;
-}
-
-Rows read(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) throw std::runtime_error("cannot read " + path);
-  Rows rows;
-  for (std::string line; std::getline(in, line);) {
-    std::string_view text = line;
-    if (text.starts_with('+')) text.remove_prefix(1);
-    rows.y.push_back(parse<double>(text));
-    Row& row = rows.x.emplace_back();
-    while (text.size() > 1 && text[0] == ' ' && text[1] != ' ') {
-      text.remove_prefix(1);
-      const auto column = parse<unsigned long>(text);
-      text.remove_prefix(1);  // ':'
-      row.emplace_back(column, parse<double>(text));
-      rows.columns = std::max(rows.columns, column + 1);
-    }
-  }
-  if (rows.y.empty()) throw std::runtime_error("no rows in " + path);
-  const double positive = *std::ranges::max_element(rows.y);
-  for (double& y : rows.y) y = y == positive ? 1 : -1;
-  return rows;
-}
 
 struct Sparse {
   using Sample = Row;
@@ -131,6 +91,7 @@ void train(const Rows& rows, unsigned seed, const std::string& folder,
   dlib::svm_pegasos<typename Form::Kernel> trainer;
   trainer.set_lambda(1.0 / static_cast<double>(rows.x.size()));
   Form form(rows);
+  const std::vector<double> y = rows.signs(rows.classes().back());
   std::mt19937_64 random(seed);
   std::vector<std::size_t> order(rows.x.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -141,7 +102,7 @@ void train(const Rows& rows, unsigned seed, const std::string& folder,
     for (; done < std::stoi(until); ++done) {
       std::ranges::shuffle(order, random);
       for (const std::size_t i : order) {
-        trainer.train(form.expand(rows.x[i]), rows.y[i]);
+        trainer.train(form.expand(rows.x[i]), y[i]);
         form.clear(rows.x[i]);
       }
     }

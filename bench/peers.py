@@ -11,6 +11,7 @@ after one pass. How good a peer's model is, is judged by the primal value comput
 """
 import argparse
 import json
+import lzma
 import os
 import re
 import shutil
@@ -26,6 +27,19 @@ def timed(command):
     start = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return time.perf_counter() - start, done.stdout
+
+
+def unpack(name, part, path, folder):
+    """The set's train or test rows of `folder`, plain or .xz, as plain text at `path`; False where there are none."""
+    plain = f"{folder}/{name}-{part}.svm"
+    if os.path.exists(plain):
+        os.symlink(os.path.abspath(plain), path)
+    elif os.path.exists(f"{plain}.xz"):
+        with lzma.open(f"{plain}.xz") as packed, open(path, "wb") as out:
+            shutil.copyfileobj(packed, out)
+    else:
+        return False
+    return True
 
 
 def hinge_read(path, threads):

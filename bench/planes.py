@@ -44,7 +44,6 @@ options: on ccat, or the first of --sets if that is not among them, to the gap 0
 import argparse
 import itertools
 import json
-import lzma
 import os
 import re
 import shutil
@@ -53,7 +52,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 
-from peers import HINGE, timed
+from peers import HINGE, timed, unpack
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 REAL = ("covtype", "ccat", "imdb", "news20")
@@ -109,18 +108,6 @@ def generate(name, train, test):
     subprocess.run([HINGE, "generate", whole, "--like", name.removeprefix("like-"), "-q"], check=True)
     subprocess.run([HINGE, "split", whole, train, test, "--test", "0.1", "-q"], check=True)
     os.remove(whole)
-
-
-def unpack(name, part, path, folder):
-    plain = f"{folder}/{name}-{part}.svm"
-    if os.path.exists(plain):
-        os.symlink(os.path.abspath(plain), path)
-    elif os.path.exists(f"{plain}.xz"):
-        with lzma.open(f"{plain}.xz") as packed, open(path, "wb") as out:
-            shutil.copyfileobj(packed, out)
-    else:
-        return False
-    return True
 
 
 def sets(names, arguments):

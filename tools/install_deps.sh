@@ -1,12 +1,14 @@
 #!/bin/sh
-# Usage: install_deps.sh GROUP...   groups: build test clang fuzz coverage
+# Usage: install_deps.sh GROUP...   groups: build test clang fuzz coverage bench
 # Installs the Debian or Ubuntu packages of these groups that are missing; says nothing if none is.
 # Elsewhere (no dpkg) it leaves the matter to CMake, which names what it does not find.
 # The group test also needs Python modules; pip installs them, or the tests that need them are skipped.
+# The group bench keeps its own below build/bench: in venv, and LIBLINEAR's sources in sources.
 set -eu
 
 wanted=
 modules=
+bench=
 for group in "$@"; do
   case $group in
     build) wanted="$wanted g++ cmake ninja-build libbz2-dev libcli11-dev libfast-float-dev
@@ -19,7 +21,10 @@ for group in "$@"; do
     clang) wanted="$wanted clang" ;;
     fuzz) wanted="$wanted clang libclang-rt-dev" ;;
     coverage) wanted="$wanted gcovr" ;;
-    *) echo "install_deps.sh: unknown group '$group' (build, test, clang, fuzz, coverage)" >&2; exit 64 ;;
+    bench) wanted="$wanted g++ libblas-dev libdlib-dev liblinear-dev liblinear-tools libocas-tools
+                   python3 python3-venv"
+           bench=build/bench ;;
+    *) echo "install_deps.sh: unknown group '$group' (build, test, clang, fuzz, coverage, bench)" >&2; exit 64 ;;
   esac
 done
 
@@ -73,4 +78,19 @@ if [ -n "$absent" ]; then
   # shellcheck disable=SC2086
   $pip --break-system-packages $absent >/dev/null 2>&1 || $pip $absent >/dev/null 2>&1 ||
     echo "pip could not install$absent: the tests that need them are skipped" >&2
+fi
+
+# Each by itself: what cannot be had is left out of the comparison, which says so.
+if [ -n "$bench" ]; then
+  [ -x "$bench/venv/bin/pip" ] || python3 -m venv "$bench/venv"
+  for module in numpy scikit-learn vowpalwabbit; do
+    [ -z "$("$bench/venv/bin/pip" list --format freeze 2>/dev/null | grep "^$module==")" ] || continue
+    echo "installing with pip, in $bench/venv: $module"
+    "$bench/venv/bin/pip" install --quiet --retries 0 $module >/dev/null 2>&1 || echo "pip could not install $module" >&2
+  done
+  if ! ls "$bench"/sources/liblinear_official-*.tar.gz >/dev/null 2>&1; then
+    echo "fetching with pip: the sources of liblinear-official"
+    "$bench/venv/bin/pip" download --quiet --retries 0 --no-deps --no-binary :all: -d "$bench/sources" liblinear-official \
+      >/dev/null 2>&1 || echo "pip could not fetch liblinear-official: the library of the distribution takes its place" >&2
+  fi
 fi
