@@ -38,9 +38,9 @@ constexpr double kStiffness = 0.03;       // r of a free bias, times the mean sq
 constexpr double kLeastPull = 1;          // r of a free bias, times all costs, is no less
 constexpr double kStallGap = 1e-9;        // above this gap slow progress is not rounding
 constexpr std::uint64_t kLeapAfter = 20;  // epochs: the problem is not one of the easy ones
-constexpr double kLeapNoise = 1e-9;  // of w, times the length of a leap, is below the way to it
-constexpr double kEarly = 30;        // gaps asked for: another cost may begin
-constexpr double kLeastAwake = 0.6;  // of the rows chosen; below, the others are left out
+constexpr double kLeastGain = 1e-12;      // of a leap, as a share of |w|^2: less is rounding
+constexpr double kEarly = 30;             // gaps asked for: another cost may begin
+constexpr double kLeastAwake = 0.6;       // of the rows chosen; below, the others are left out
 
 template <class Value>
 class DualDescent {
@@ -511,15 +511,15 @@ class DualDescent {
     }
     constexpr int kTries = 3;
     for (int n = 0; n < kTries; ++n, s /= 2, t /= 2) {
-      if ((s * s + t * t) * ww * kLeapNoise * kLeapNoise < rr && leap_to(s, t)) return;
+      if (leap_to(s, t, kLeastGain * ww)) return;
     }
     mark();
     step_.clear();
     step_w_.clear();
   }
 
-  // False: the bounds make it no gain, and nothing has changed.
-  bool leap_to(double s, double t) {
+  // False: the bounds leave no more gain than that, and nothing has changed.
+  bool leap_to(double s, double t, double least) {
     const std::span<Item> items = rows_.items();
     const bool first = step_.empty();
     const double sum_before = sum_;
@@ -547,7 +547,7 @@ class DualDescent {
       const double way = sum_ - sum_before;
       gain -= way * (centre_ + stiffness_ * (sum_before + way / 2));
     }
-    if (!(gain > 0)) {
+    if (!(gain > least)) {
       sum_ = sum_before;
       return false;
     }
