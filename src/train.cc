@@ -358,6 +358,8 @@ class Trainer {
       unpack_result(*group.state, problems, solutions, reached);
     } else if (solver_ == Solver::pegasos) {
       solutions = solve_pegasos(problems, options, monitors, pool);
+    } else if (solver_ == Solver::newton) {
+      solutions.push_back(solve_newton(problems[0], options, monitors[0], pool));
     } else if (cutting_planes(solver_)) {
       solutions.push_back(solve_planes(problems[0], solver_, options, monitors[0], pool));
     } else {
