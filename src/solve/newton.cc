@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <cstdio>
+#include <cstdlib>
 
 #include "base/archive.h"
 #include "base/error.h"
@@ -223,6 +225,7 @@ class Newton {
   // Sharpens the corners once F is minimised, or softens them where that takes too long. True: the
   // centres are others now.
   bool next_centre(Part& part, bool moved, std::uint64_t& tried, double& sharpen) {
+    if (getenv("NDBG")) fprintf(stderr, "  n=%zu slope=%g half=%g gap=%g P=%.10g moved=%d tried=%zu btw=%zu\n", (size_t)part.size(), part.slope, part.half_gradient(), part.gap(), part.primal(), moved, (size_t)tried, (size_t)part.dbg());
     if (!moved || part.half_gradient() < kSolved * part.gap()) {
       part.recentre();
       part.slope = std::min(kSteepest, part.slope * sharpen);
@@ -280,9 +283,11 @@ class Newton {
     const double aim = std::max(kNarrowGap * gap, 0.3 * monitor_.limits().gap * primal_);
     iterate(part, [&] { return part.gap() <= aim; });
     return_from(part, rows);
+    if (getenv("NDBG")) fprintf(stderr, "near %zu: P=%.10g D=%.10g now %.10g %.10g\n", rows.size(), primal_, dual_, whole_->primal(), whole_->dual());
     const double left = primal_ - dual_;
     idle_ += 4;
     take_values();
+    next_centre(all, true, tried_, sharpen_);
     narrow_ = left < 0.5 * gap && relative_gap() < 5 * kNarrowBelow;
     return true;
   }

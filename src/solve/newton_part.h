@@ -130,19 +130,15 @@ class NewtonPart {
       follow();
     }
     std::vector<double> s(system_.size());
-    double square = 0, before = 0;
-    for (std::size_t j = 0; j < regularised_; ++j) s[j] = v[j] - w[j];
+        for (std::size_t j = 0; j < regularised_; ++j) s[j] = v[j] - w[j];
     if (free_) s[features_] = v[features_];
     const std::vector<double> g = s;
     system_.solve(slope * unit_, s.data());
-    double down = 0;
+    double down = 0, square = 0;
     for (std::size_t j = 0; j < s.size(); ++j) down += g[j] * s[j];
     if (!(down > 0) || !std::isfinite(down)) return false;
-    for (std::size_t j = 0; j < regularised_; ++j) {
-      square += s[j] * s[j];
-      before += w[j] * s[j];
-    }
-    const double t = search(s.data(), -down, before, square);
+    for (std::size_t j = 0; j < regularised_; ++j) square += s[j] * s[j];
+    const double t = search(s.data(), -down, square);
     for (std::size_t j = 0; j < w.size(); ++j) w[j] += t * s[j];
     if (free_) {
       shift(t);
@@ -173,6 +169,7 @@ class NewtonPart {
     return unit_ * sum_slopes();
   }
 
+  std::uint64_t dbg() const { return between_; }
   bool between(std::uint64_t i) const { return status[i] > 0 && status[i] < 1; }
 
   // The statuses as they are now are kept until others are marked; zeros at first.
@@ -254,22 +251,26 @@ class NewtonPart {
     return sum;
   }
 
-  // How far to go along s: F'(w + t s) rises with t from `first` < 0; that it be small will do.
-  double search(const double* s, double first, double before, double square) {
+  // How far to go along s: F'(w + t s) rises with t from `first` < 0; that it be small will do. What
+  // other rows have in it does not change, so only differences count.
+  double search(const double* s, double first, double square) {
     constexpr double kSmall = 0.3, kEdge = 0.1;
     constexpr int kTrials = 30;
+    std::vector<double> at_zero(blocks_.size());
     for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
       score_block(s, d_.data(), begin, end);
+      at_zero[b] = kernels_.corner_slope(corners(begin, end), 0);
       blocks_[b].slope = kernels_.corner_slope(corners(begin, end), 1);
     });
     touched_ += size();
-    double high = 1, high_value = before + square - unit_ * sum_slopes();
+    const double start = std::accumulate(at_zero.begin(), at_zero.end(), 0.0);
+    double high = 1, high_value = first + square + unit_ * (start - sum_slopes());
     if (!(high_value > -kSmall * first)) return 1;
     double low = 0, low_value = first;
     for (int trial = 0; trial < kTrials; ++trial) {
       const double share = std::clamp(-low_value / (high_value - low_value), kEdge, 1 - kEdge);
       const double t = low + share * (high - low);
-      const double value = before + t * square - unit_ * slope_at(t);
+      const double value = first + t * square + unit_ * (start - slope_at(t));
       if (std::abs(value) <= -kSmall * first) return t;
       (value < 0 ? low : high) = t;
       (value < 0 ? low_value : high_value) = value;
