@@ -7,8 +7,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <cstdio>
-#include <cstdlib>
 
 #include "base/archive.h"
 #include "base/error.h"
@@ -25,7 +23,7 @@ constexpr double kFirstWidth = 2;          // half the corner, at first
 constexpr double kSolved = 0.1;            // F' counts for less than this share of the gap
 constexpr double kSharpen = 1 / 0.3;       // the slope's growth once F is minimised;
 constexpr double kSharpenLess = 2;         // after it was too much
-constexpr double kSoften = 5;              // then the slope falls by this factor
+constexpr double kSoften = 4;              // then the slope falls by this factor
 constexpr std::uint64_t kPatience = 15;    // steps that F may take
 constexpr double kSteepest = 1e6;          // beyond it rounding of margins shows in statuses
 constexpr std::uint64_t kSampleRatio = 8;  // between one sample and the next
@@ -225,7 +223,6 @@ class Newton {
   // Sharpens the corners once F is minimised, or softens them where that takes too long. True: the
   // centres are others now.
   bool next_centre(Part& part, bool moved, std::uint64_t& tried, double& sharpen) {
-    if (getenv("NDBG")) fprintf(stderr, "  n=%zu slope=%g half=%g gap=%g P=%.10g moved=%d tried=%zu btw=%zu\n", (size_t)part.size(), part.slope, part.half_gradient(), part.gap(), part.primal(), moved, (size_t)tried, (size_t)part.dbg());
     if (!moved || part.half_gradient() < kSolved * part.gap()) {
       part.recentre();
       part.slope = std::min(kSteepest, part.slope * sharpen);
@@ -233,7 +230,7 @@ class Newton {
       return false;
     } else {
       part.slope /= kSoften;
-      part.centre_halfway();
+      part.stale = true;
       sharpen = kSharpenLess;
     }
     tried = 0;
@@ -279,11 +276,11 @@ class Newton {
     part.w = all.w;
     part.v = all.v;
     part.slope = all.slope;
+    if (problem_.free_bias) part.count_others();
     const double gap = primal_ - dual_;
     const double aim = std::max(kNarrowGap * gap, 0.3 * monitor_.limits().gap * primal_);
     iterate(part, [&] { return part.gap() <= aim; });
     return_from(part, rows);
-    if (getenv("NDBG")) fprintf(stderr, "near %zu: P=%.10g D=%.10g now %.10g %.10g\n", rows.size(), primal_, dual_, whole_->primal(), whole_->dual());
     const double left = primal_ - dual_;
     idle_ += 4;
     take_values();

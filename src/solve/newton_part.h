@@ -97,6 +97,13 @@ class NewtonPart {
     stale = true;
   }
 
+  // With a free bias: other rows have their part in v, which does not change.
+  void count_others() {
+    double sum = 0;
+    for (std::uint64_t i = 0; i < size(); ++i) sum += cost(i) * y_[i] * status[i];
+    others_ = v[features_] / unit_ - sum;
+  }
+
   // Sets z from w, exactly; and v from the statuses.
   void measure_margins() { score(w.data(), z.data()); }
   void measure_sum() {
@@ -130,7 +137,7 @@ class NewtonPart {
       follow();
     }
     std::vector<double> s(system_.size());
-        for (std::size_t j = 0; j < regularised_; ++j) s[j] = v[j] - w[j];
+    for (std::size_t j = 0; j < regularised_; ++j) s[j] = v[j] - w[j];
     if (free_) s[features_] = v[features_];
     const std::vector<double> g = s;
     system_.solve(slope * unit_, s.data());
@@ -169,7 +176,6 @@ class NewtonPart {
     return unit_ * sum_slopes();
   }
 
-  std::uint64_t dbg() const { return between_; }
   bool between(std::uint64_t i) const { return status[i] > 0 && status[i] < 1; }
 
   // The statuses as they are now are kept until others are marked; zeros at first.
@@ -251,10 +257,10 @@ class NewtonPart {
     return sum;
   }
 
-  // How far to go along s: F'(w + t s) rises with t from `first` < 0; that it be small will do. What
-  // other rows have in it does not change, so only differences count.
+  // How far to go along s: F'(w + t s) rises with t from `first` < 0; that it be small will do.
+  // What other rows have in it does not change, so only differences count.
   double search(const double* s, double first, double square) {
-    constexpr double kSmall = 0.3, kEdge = 0.1;
+    constexpr double kSmall = 0.1, kEdge = 0.1;
     constexpr int kTrials = 30;
     std::vector<double> at_zero(blocks_.size());
     for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
@@ -373,7 +379,7 @@ class NewtonPart {
     for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) d_[i] = y_[i];
     });
-    double low = 0, high = 0, low_value = slope_at(0), high_value = low_value;
+    double low = 0, high = 0, low_value = others_ + slope_at(0), high_value = low_value;
     const double enough = kLeft * total_;
     double t = 0;
     if (std::abs(low_value) > enough) {
@@ -385,7 +391,7 @@ class NewtonPart {
       const double sign = low_value > 0 ? 1 : -1;
       for (int trial = 0; trial < kTrials; ++trial, by *= 4) {
         high += sign * by;
-        high_value = slope_at(high);
+        high_value = others_ + slope_at(high);
         if (sign * high_value <= 0) break;
         low = high;
         low_value = high_value;
@@ -407,7 +413,7 @@ class NewtonPart {
                      : low + (high - low) * (low_value / (low_value - high_value));
       if (!(std::min(low, high) < t && t < std::max(low, high))) t = (low + high) / 2;
       if (t == low || t == high) break;
-      const double value = slope_at(t);
+      const double value = others_ + slope_at(t);
       if (std::abs(value) <= enough) return t;
       if ((value > 0) == (low_value > 0)) {
         low = t;
@@ -428,7 +434,8 @@ class NewtonPart {
   std::vector<std::int8_t> y_;
   std::vector<double> costs_;
   double unit_;
-  double total_ = 0;  // sum of c_i
+  double total_ = 0;   // sum of c_i
+  double others_ = 0;  // sum of c_i y_i s_i over rows elsewhere; free bias
   double bias_;
   bool free_;
   std::size_t features_, regularised_;
