@@ -358,12 +358,11 @@ class Trainer {
       unpack_result(*group.state, problems, solutions, reached);
     } else if (solver_ == Solver::pegasos) {
       solutions = solve_pegasos(problems, options, monitors, pool);
-    } else if (solver_ == Solver::newton) {
-      solutions.push_back(solve_newton(problems[0], options, monitors[0], pool));
     } else if (cutting_planes(solver_)) {
       solutions.push_back(solve_planes(problems[0], solver_, options, monitors[0], pool));
     } else {
-      solutions.push_back(solve_dual(problems[0], options, monitors[0], pool));
+      const auto one = solver_ == Solver::newton ? solve_newton : solve_dual;
+      solutions.push_back(one(problems[0], options, monitors[0], pool));
     }
     const double share = solve_clock.seconds() / static_cast<double>(last - first);
     for (std::size_t k = first; !group.done && k < last; ++k) {
