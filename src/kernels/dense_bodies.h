@@ -134,38 +134,45 @@ HINGE_INLINE CornerSums corner_move_body(const Corners& corners, double t, doubl
   return {sum_lanes(sums.loss), sum_lanes(sums.status), sum_lanes(sums.product)};
 }
 
-// Some rows together: w is loaded once for all of them.
+// Some rows together: w is loaded, and stored, once for all of them.
 template <std::size_t kRows, class Value>
-HINGE_INLINE void dot_full_rows(const Value* x, std::size_t stride, std::size_t width,
-                                const double* w, double* out) {
+HINGE_INLINE void dot_full_rows(const Value* const* rows, const double* w, std::size_t size,
+                                double* out) {
   Four sums[kRows][2] = {};
-  for (std::size_t j = 0; j < width; j += 8) {
+  for (std::size_t j = 0; j < size; j += 8) {
     const Four low = load_four(w + j), high = load_four(w + j + 4);
     for (std::size_t r = 0; r < kRows; ++r) {
-      sums[r][0] += load_four(x + r * stride + j) * low;
-      sums[r][1] += load_four(x + r * stride + j + 4) * high;
+      sums[r][0] += load_four(rows[r] + j) * low;
+      sums[r][1] += load_four(rows[r] + j + 4) * high;
     }
   }
   for (std::size_t r = 0; r < kRows; ++r) out[r] = sum_lanes(sums[r]);
 }
 
 template <class Value>
-HINGE_INLINE void dot_full_body(const FullRows<Value>& rows, std::size_t count, const double* w,
-                                double* out) {
+HINGE_INLINE void dot_full_body(const Value* const* rows, std::size_t count, const double* w,
+                                std::size_t size, double* out) {
   std::size_t k = 0;
-  for (; k + 4 <= count; k += 4) {
-    dot_full_rows<4>(rows.values + k * rows.stride, rows.stride, rows.width, w, out + k);
-  }
-  for (; k < count; ++k) {
-    dot_full_rows<1>(rows.values + k * rows.stride, rows.stride, rows.width, w, out + k);
+  for (; k + 4 <= count; k += 4) dot_full_rows<4>(rows + k, w, size, out + k);
+  for (; k < count; ++k) dot_full_rows<1>(rows + k, w, size, out + k);
+}
+
+template <std::size_t kRows, class Value>
+HINGE_INLINE void add_full_rows(const Value* const* rows, const double* a, double* w,
+                                std::size_t size) {
+  for (std::size_t j = 0; j < size; j += 4) {
+    Four sum = load_four(w + j);
+    for (std::size_t r = 0; r < kRows; ++r) sum += a[r] * load_four(rows[r] + j);
+    store_four(w + j, sum);
   }
 }
 
 template <class Value>
-HINGE_INLINE void add_full_body(const Value* x, double a, double* w, std::size_t size) {
-  for (std::size_t k = 0; k < size; k += 4) {
-    store_four(w + k, load_four(w + k) + a * load_four(x + k));
-  }
+HINGE_INLINE void add_full_body(const Value* const* rows, const double* a, std::size_t count,
+                                double* w, std::size_t size) {
+  std::size_t k = 0;
+  for (; k + 4 <= count; k += 4) add_full_rows<4>(rows + k, a + k, w, size);
+  for (; k < count; ++k) add_full_rows<1>(rows + k, a + k, w, size);
 }
 
 HINGE_INLINE void add_product_body(const double* a, const double* b, std::size_t depth, double* c,

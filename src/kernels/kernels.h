@@ -53,14 +53,6 @@ struct CornerSums {
   double product = 0;  // sum_i c_i status_i (1 - z_i)
 };
 
-// Rows without holes: row k begins at values + k * stride and has `width` values, a multiple of 8
-// as the stride is.
-template <class Value>
-struct FullRows {
-  const Value* values;
-  std::size_t stride, width;
-};
-
 struct Kernels {
   std::string_view name;                                     // "scalar", "avx2", "avx512"
   double (*dot_f32)(SparseRow<float> row, const double* w);  // sum_k values[k] w[columns[k]]
@@ -82,14 +74,16 @@ struct Kernels {
   double (*corner_slope)(const Corners& corners, double t);
   // z_i + t d_i, the status there, and sums of both; may write to where it reads.
   CornerSums (*corner_move)(const Corners& corners, double t, double* z, double* status);
-  // out[k] = <w, row k>
-  void (*dot_full_f32)(const FullRows<float>& rows, std::size_t count, const double* w,
-                       double* out);
-  void (*dot_full_f64)(const FullRows<double>& rows, std::size_t count, const double* w,
-                       double* out);
-  // w[k] += a x[k]
-  void (*add_full_f32)(const float* x, double a, double* w, std::size_t size);
-  void (*add_full_f64)(const double* x, double a, double* w, std::size_t size);
+  // Of `count` rows without holes, each of `size` values, a multiple of 8: out[k] = <w, row k>
+  void (*dot_full_f32)(const float* const* rows, std::size_t count, const double* w,
+                       std::size_t size, double* out);
+  void (*dot_full_f64)(const double* const* rows, std::size_t count, const double* w,
+                       std::size_t size, double* out);
+  // w += sum_k a[k] row k, in the order of the rows
+  void (*add_full_f32)(const float* const* rows, const double* a, std::size_t count, double* w,
+                       std::size_t size);
+  void (*add_full_f64)(const double* const* rows, const double* a, std::size_t count, double* w,
+                       std::size_t size);
   // The lower triangle of a x x^T is added to h, whose rows are `stride` apart.
   void (*add_outer_f32)(SparseRow<float> row, double a, double* h, std::size_t stride);
   void (*add_outer_f64)(SparseRow<double> row, double a, double* h, std::size_t stride);
@@ -118,19 +112,21 @@ struct Kernels {
   void add_many(SparseRow<double> row, const double* a, std::size_t stride, double* w) const {
     add_many_f64(row, a, stride, w);
   }
-  void dot_full(const FullRows<float>& rows, std::size_t count, const double* w,
+  void dot_full(const float* const* rows, std::size_t count, const double* w, std::size_t size,
                 double* out) const {
-    dot_full_f32(rows, count, w, out);
+    dot_full_f32(rows, count, w, size, out);
   }
-  void dot_full(const FullRows<double>& rows, std::size_t count, const double* w,
+  void add_full(const float* const* rows, const double* a, std::size_t count, double* w,
+                std::size_t size) const {
+    add_full_f32(rows, a, count, w, size);
+  }
+  void dot_full(const double* const* rows, std::size_t count, const double* w, std::size_t size,
                 double* out) const {
-    dot_full_f64(rows, count, w, out);
+    dot_full_f64(rows, count, w, size, out);
   }
-  void add_full(const float* x, double a, double* w, std::size_t size) const {
-    add_full_f32(x, a, w, size);
-  }
-  void add_full(const double* x, double a, double* w, std::size_t size) const {
-    add_full_f64(x, a, w, size);
+  void add_full(const double* const* rows, const double* a, std::size_t count, double* w,
+                std::size_t size) const {
+    add_full_f64(rows, a, count, w, size);
   }
   void add_outer(SparseRow<float> row, double a, double* h, std::size_t stride) const {
     add_outer_f32(row, a, h, stride);

@@ -210,7 +210,9 @@ class Newton {
     double sharpen = kSharpen, least = std::numeric_limits<double>::infinity();
     std::uint64_t tried = 0, idle = 0;
     while (!stop() && idle < 4 * kPatience) {
-      const bool moved = part.step();
+      const auto step = part.step([this] { return !stop(); });
+      if (step == Part::Step::stopped) return;
+      const bool moved = step == Part::Step::taken;
       ++solution_.iterations;
       latest_w_ = part.w;
       if (done()) return;
@@ -242,7 +244,9 @@ class Newton {
     Part& part = *whole_;
     for (;;) {
       if (stop()) return;
-      const bool moved = part.step();
+      const auto step = part.step([this] { return !stop(); });
+      if (step == Part::Step::stopped) return;
+      const bool moved = step == Part::Step::taken;
       ++solution_.iterations;
       latest_w_ = part.w;
       take_values();

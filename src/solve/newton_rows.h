@@ -76,22 +76,49 @@ class NewtonRows {
   SparseRow<Value> sparse(std::uint64_t i) const { return row_of(m_, i); }
   bool zero(std::uint64_t i) const { return !full() && m_.offsets[i] == m_.offsets[i + 1]; }
 
-  // out[k] = <w, x_(begin+k)>; w has width() entries.
-  void scores(std::uint64_t begin, std::uint64_t end, const double* w, double* out) const {
+  // out[k] = <w, x_row(k)> for k < count; w has width() entries.
+  template <class RowOf>
+  void scores(std::uint64_t count, const RowOf& row, const double* w, double* out) const {
+    if (!full()) {
+      for (std::uint64_t k = 0; k < count; ++k) out[k] = kernels_->dot(sparse(row(k)), w);
+      return;
+    }
+    in_runs(count, row, [&](std::uint64_t k, std::size_t run, const Value* const* from) {
+      kernels_->dot_full(from, run, w, width_, out + k);
+    });
+  }
+
+  // w += sum_k a[k] x_row(k)
+  template <class RowOf>
+  void add(std::uint64_t count, const RowOf& row, const double* a, double* w) const {
+    if (!full()) {
+      for (std::uint64_t k = 0; k < count; ++k) kernels_->add(sparse(row(k)), a[k], w);
+      return;
+    }
+    in_runs(count, row, [&](std::uint64_t k, std::size_t run, const Value* const* from) {
+      kernels_->add_full(from, a + k, run, w, width_);
+    });
+  }
+
+  // w += a times the squares of x_i
+  void add_squares(std::uint64_t i, double a, double* w) const {
+    const auto add = [a](double& to, Value value) {
+      to += a * static_cast<double>(value) * static_cast<double>(value);
+    };
     if (full()) {
-      kernels_->dot_full(FullRows<Value>{full_row(begin), width_, width_}, end - begin, w, out);
+      const Value* const row = full_row(i);
+      for (std::size_t j = 0; j < width_; ++j) add(w[j], row[j]);
     } else {
-      for (std::uint64_t i = begin; i < end; ++i) out[i - begin] = kernels_->dot(sparse(i), w);
+      const SparseRow<Value> row = sparse(i);
+      for (std::size_t k = 0; k < row.size; ++k) add(w[row.columns[k]], row.values[k]);
     }
   }
 
-  // w += a x_i
-  void add(std::uint64_t i, double a, double* w) const {
-    if (full()) {
-      kernels_->add_full(full_row(i), a, w, width_);
-    } else {
-      kernels_->add(sparse(i), a, w);
-    }
+  // Entries of a row that are worked on, on average.
+  double mean_width() const {
+    if (full()) return static_cast<double>(width_);
+    return static_cast<double>(m_.offsets[m_.rows] - m_.offsets[0]) /
+           static_cast<double>(std::max<std::uint64_t>(1, m_.rows));
   }
 
   // Into runs of about the same number of nonzeros, few of them: each may have vectors of its own.
@@ -116,6 +143,17 @@ class NewtonRows {
 
  private:
   static constexpr double kFullShare = 0.4;
+
+  template <class RowOf, class F>
+  void in_runs(std::uint64_t count, const RowOf& row, const F& f) const {
+    constexpr std::uint64_t kRun = 32;
+    const Value* from[kRun];
+    for (std::uint64_t k = 0; k < count; k += kRun) {
+      const auto run = static_cast<std::size_t>(std::min(kRun, count - k));
+      for (std::size_t r = 0; r < run; ++r) from[r] = full_row(row(k + r));
+      f(k, run, from);
+    }
+  }
 
   static std::uint64_t run_of(std::uint64_t rows) {
     return std::clamp<std::uint64_t>(rows / 64, 256, 4096);

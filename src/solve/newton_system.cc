@@ -24,14 +24,15 @@ NewtonSystem::NewtonSystem(const Problem& problem, const Kernels& kernels, Pool&
       size_((problem.dimension() + 7) / 8 * 8),
       bias_(problem.bias),
       free_(problem.free_bias),
-      sum_(size_ * size_),
-      factor_(size_ * size_) {}
+      sum_(factors() ? size_ * size_ : 0),
+      factor_(sum_.size()) {}
 
 std::size_t NewtonSystem::parts(std::size_t size) {
   return std::clamp<std::size_t>(kPartNumbers / (size * size), 1, 8);
 }
 
 double NewtonSystem::memory(std::uint64_t dimension) {
+  if (dimension > kLargest) return 0;
   const auto size = static_cast<double>((dimension + 7) / 8 * 8);
   const double parts = size < 1000 ? static_cast<double>(kPartNumbers) : 0;
   return 8 * (2 * size * size + parts + 2 * size * (kTile + kDepth));

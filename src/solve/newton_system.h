@@ -26,6 +26,9 @@ class NewtonSystem {
   NewtonSystem(const Problem& problem, const Kernels& kernels, Pool& pool);
 
   std::size_t size() const { return size_; }  // coordinates, and more up to a multiple of 8
+  // Whether there is a matrix at all: it is not where it would be too large. Then only size() may
+  // be used.
+  bool factors() const { return size_ <= kLargest; }
 
   void clear();
   template <class Value>
@@ -34,10 +37,12 @@ class NewtonSystem {
   // x <- the solution for the right-hand side x, of size() numbers.
   void solve(double slope, double* x);
 
-  // About how many bytes it takes.
+  // About how many bytes it takes at most.
   static double memory(std::uint64_t dimension);
 
  private:
+  static constexpr std::size_t kLargest = 4096;
+
   template <class Value>
   void add_sparse(const NewtonRows<Value>& rows, std::span<const Term> terms, double* h,
                   std::size_t from, std::size_t to) const;
