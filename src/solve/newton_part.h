@@ -219,6 +219,7 @@ class NewtonPart {
     std::vector<Change> changed;
     std::vector<double> factors;
     std::vector<NewtonSystem::Term> terms;  // rows between their bounds
+    std::vector<NewtonSystem::Term> flips;  // that the sum of F'' lacks, or has too many
     CornerSums sums;
     double slope = 0;
     std::uint64_t between = 0;
@@ -359,9 +360,13 @@ class NewtonPart {
 
   void list_between() {
     for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
-      blocks_[b].terms.clear();
+      Block& block = blocks_[b];
+      block.terms.clear();
+      block.flips.clear();
       for (std::uint64_t i = begin; i < end; ++i) {
-        if (between(i)) blocks_[b].terms.push_back({i, cost(i)});
+        const bool in = between(i), was = in_sum_[i] != 0;
+        if (in) block.terms.push_back({i, cost(i)});
+        if (in != was) block.flips.push_back({i, in ? cost(i) : -cost(i)});
       }
     });
   }
@@ -369,18 +374,15 @@ class NewtonPart {
   // The sum of F'' follows the rows between their bounds: by those that joined and left, or from
   // scratch if these are more.
   void follow() {
+    std::size_t flips = 0;
+    for (const Block& block : blocks_) flips += block.flips.size();
+    const bool anew = std::exchange(sum_is_old_, false) || flips > between_;
+    if (anew) system_.clear();
     terms_.clear();
-    for (std::uint64_t i = 0; i < size(); ++i) {
-      const bool in = between(i);
-      if (in != (in_sum_[i] != 0)) terms_.push_back({i, in ? cost(i) : -cost(i)});
-      in_sum_[i] = in ? 1 : 0;
-    }
-    if (std::exchange(sum_is_old_, false) || terms_.size() > between_) {
-      system_.clear();
-      terms_.clear();
-      for (const Block& block : blocks_) {
-        terms_.insert(terms_.end(), block.terms.begin(), block.terms.end());
-      }
+    for (const Block& block : blocks_) {
+      const auto& terms = anew ? block.terms : block.flips;
+      terms_.insert(terms_.end(), terms.begin(), terms.end());
+      for (const NewtonSystem::Term& flip : block.flips) in_sum_[flip.row] ^= 1U;
     }
     system_.add(rows_, terms_);
     touched_ += terms_.size();
@@ -395,7 +397,7 @@ class NewtonPart {
     constexpr std::uint64_t kMost = 5000, kLeast = 8;
     if (std::exchange(fresh_, false)) {
       sum_is_old_ = true;
-      find_diagonal();
+      diagonal_.clear();
     }
     const auto rows = static_cast<double>(between_), n = static_cast<double>(g.size());
     const double width = rows_.mean_width();
@@ -409,6 +411,7 @@ class NewtonPart {
           std::min(most, kWorth * ((sum_is_old_ ? 1.0 : 0.3) * rows * sum + factoring) / product);
       if (most < static_cast<double>(std::max(kLeast, products_))) return false;
     }
+    if (diagonal_.empty()) find_diagonal();
     const auto limit = static_cast<std::uint64_t>(most);
     const double curvature = slope * unit_;
     std::vector<double> diagonal(g.size());
