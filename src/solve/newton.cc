@@ -33,7 +33,7 @@ constexpr double kNarrowWidth = 4;       // near: within so many half corners
 constexpr double kNarrowShare = 0.5;     // of the rows, at most, or it does not pay
 constexpr double kNarrowGap = 0.1;       // of the last exact gap: the aim on the chosen rows
 constexpr double kTrusted = 1e-11;       // P and D as kept by the steps are right to this share
-constexpr std::uint64_t kIdle = 100;     // steps without progress that mean "stalled",
+constexpr std::uint64_t kIdle = 1000;    // steps without progress that mean "stalled",
 constexpr std::uint64_t kIdleFine = 30;  // where little is left to gain
 constexpr double kFineGap = 1e-9;
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -502,6 +503,30 @@ class NewtonPart {
     }
     move(t);
     w[features_] += t;
+    if (between_ > 0) return;
+    // With no row between its bounds there is a range of such places. From its middle rows of both
+    // labels come back together; from an end each step would be undone.
+    const double middle = middle_of_range();
+    move(middle);
+    w[features_] += middle;
+  }
+
+  // How far away the middle is of the range of the bias in which no status changes.
+  double middle_of_range() const {
+    double low = -std::numeric_limits<double>::infinity(), high = -low;
+    for (std::uint64_t i = 0; i < size(); ++i) {
+      if (cost(i) == 0) continue;
+      const bool at_zero = status[i] <= 0;
+      const double slack = at_zero ? z[i] - 1 - centre[i] / slope
+                                   : 1 - z[i] - (1 - centre[i]) / slope;
+      if ((y_[i] > 0) == at_zero) {
+        low = std::max(low, -slack);
+      } else {
+        high = std::min(high, slack);
+      }
+    }
+    const double middle = (low + high) / 2;
+    return std::isfinite(middle) ? middle : 0.0;
   }
 
   // Regula falsi; an end that stays is given less weight.
