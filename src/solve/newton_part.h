@@ -23,7 +23,7 @@
 #include "base/parallel.h"
 #include "data/problem.h"
 #include "kernels/kernels.h"
-#include "solve/conjugate_gradients.h"
+#include "solve/newton_hessian.h"
 #include "solve/newton_rows.h"
 #include "solve/newton_system.h"
 
@@ -51,7 +51,7 @@ class NewtonPart {
         touched_(touched),
         cuts_(rows_.cuts()),
         blocks_(cuts_.size() - 1),
-        in_sum_(rows_.rows()),
+        hessian_(rows_, cuts_, costs_, problem, system, kernels, pool, touched),
         d_(rows_.rows()),
         spare_(rows_.rows()),
         w(system.size()),
@@ -64,11 +64,11 @@ class NewtonPart {
                             : std::accumulate(costs_.begin(), costs_.end(), 0.0);
   }
 
+  NewtonPart(const NewtonPart&) = delete;
+  NewtonPart& operator=(const NewtonPart&) = delete;
+
   const NewtonRows<Value>& rows() const { return rows_; }
   std::uint64_t size() const { return rows_.rows(); }
-  const std::vector<std::int8_t>& signs() const { return y_; }
-  const std::vector<double>& costs() const { return costs_; }
-  double unit() const { return unit_; }
 
   double primal() const { return half_square(w) + unit_ * sums_.loss; }
   double dual() const {
@@ -137,18 +137,13 @@ class NewtonPart {
   Step step(const Go& go) {
     if (std::exchange(stale, false)) {
       settle();
-      fresh_ = true;
+      hessian_.forget();
     }
-    list_between();
+    hessian_.list([this](std::uint64_t i) { return between(i); });
     std::vector<double> g(system_.size()), s;
     for (std::size_t j = 0; j < regularised_; ++j) g[j] = v[j] - w[j];
     if (free_) g[features_] = v[features_];
-    if (!solve_by_products(g, s, go)) {
-      if (!go()) return Step::stopped;
-      follow();
-      s = g;
-      system_.solve(slope * unit_, s.data());
-    }
+    hessian_.solve(slope * unit_, g, s, go);
     if (!go()) return Step::stopped;
     double down = 0, square = 0;
     for (std::size_t j = 0; j < s.size(); ++j) down += g[j] * s[j];
@@ -206,7 +201,7 @@ class NewtonPart {
     archive.sized(centre, size());
     archive.sized(status, size());
     archive.sized(best_, size());
-    archive(best_is_now_, slope, sums_.loss, sums_.status, sums_.product, between_, products_);
+    archive(best_is_now_, slope, sums_.loss, sums_.status, sums_.product, between_, hessian_);
     archive.require(slope > 0 && std::isfinite(slope));
   }
 
@@ -219,8 +214,6 @@ class NewtonPart {
     std::vector<double> v;
     std::vector<Change> changed;
     std::vector<double> factors;
-    std::vector<NewtonSystem::Term> terms;  // rows between their bounds
-    std::vector<NewtonSystem::Term> flips;  // that the sum of F'' lacks, or has too many
     CornerSums sums;
     double slope = 0;
     std::uint64_t between = 0;
@@ -359,122 +352,6 @@ class NewtonPart {
     }
   }
 
-  void list_between() {
-    for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
-      Block& block = blocks_[b];
-      block.terms.clear();
-      block.flips.clear();
-      for (std::uint64_t i = begin; i < end; ++i) {
-        const bool in = between(i), was = in_sum_[i] != 0;
-        if (in) block.terms.push_back({i, cost(i)});
-        if (in != was) block.flips.push_back({i, in ? cost(i) : -cost(i)});
-      }
-    });
-  }
-
-  // The sum of F'' follows the rows between their bounds: by those that joined and left, or from
-  // scratch if these are more.
-  void follow() {
-    std::size_t flips = 0;
-    for (const Block& block : blocks_) flips += block.flips.size();
-    const bool anew = std::exchange(sum_is_old_, false) || flips > between_;
-    if (anew) system_.clear();
-    terms_.clear();
-    for (const Block& block : blocks_) {
-      const auto& terms = anew ? block.terms : block.flips;
-      terms_.insert(terms_.end(), terms.begin(), terms.end());
-      for (const NewtonSystem::Term& flip : block.flips) in_sum_[flip.row] ^= 1U;
-    }
-    system_.add(rows_, terms_);
-    touched_ += terms_.size();
-  }
-
-  // Solves F'' s = g by products with F'' if that costs less than to build and factor it; the costs
-  // are in about nanoseconds, as measured on one CPU. False: it does not, or did not.
-  template <class Go>
-  bool solve_by_products(const std::vector<double>& g, std::vector<double>& s, const Go& go) {
-    constexpr double kRow = 20, kFull = 0.35, kSparse = 1, kOuter = 0.25, kProduct = 1.0 / 40,
-                     kFactor = 1.0 / 80, kWorth = 0.7;
-    constexpr std::uint64_t kMost = 5000, kLeast = 8;
-    if (std::exchange(fresh_, false)) {
-      sum_is_old_ = true;
-      diagonal_.clear();
-    }
-    const auto rows = static_cast<double>(between_), n = static_cast<double>(g.size());
-    const double width = rows_.mean_width();
-    const double product = rows * (kRow + width * (rows_.full() ? kFull : kSparse)) + n;
-    const double sum = rows_.full() ? kProduct * n * n : kOuter * width * width;
-    double most = kMost;
-    if (system_.factors()) {
-      // Not all rows join or leave the sum, but where it was not kept up to date.
-      const double factoring = kFactor * n * n * n + n * n;
-      most =
-          std::min(most, kWorth * ((sum_is_old_ ? 1.0 : 0.3) * rows * sum + factoring) / product);
-      if (most < static_cast<double>(std::max(kLeast, products_))) return false;
-    }
-    if (diagonal_.empty()) find_diagonal();
-    const auto limit = static_cast<std::uint64_t>(most);
-    const double curvature = slope * unit_;
-    std::vector<double> diagonal(g.size());
-    for (std::size_t j = 0; j < g.size(); ++j) {
-      diagonal[j] = curvature * diagonal_[j] + (free_ && j == features_ ? 0 : 1);
-      if (!(diagonal[j] > 0)) diagonal[j] = 1;
-    }
-    const std::uint64_t products = conjugate_gradients(
-        [&](const std::vector<double>& x, std::vector<double>& y) { multiply(x, y); }, diagonal, g,
-        {.products = limit}, go, s);
-    products_ = std::min(products, limit);
-    return products <= limit || !system_.factors();
-  }
-
-  // y = F'' x
-  void multiply(const std::vector<double>& x, std::vector<double>& y) {
-    constexpr std::size_t kRun = 32;  // rows that are still in the cache when they are added
-    const double constant = bias_ == 0 ? 0.0 : bias_ * x[features_];
-    sum_of_terms([&](std::span<const NewtonSystem::Term> terms, std::vector<double>& sum) {
-      double factors[kRun];
-      double all = 0;
-      for (std::size_t from = 0; from < terms.size(); from += kRun) {
-        const std::size_t run = std::min(kRun, terms.size() - from);
-        const auto row = [&](std::uint64_t k) { return terms[from + k].row; };
-        rows_.scores(run, row, x.data(), factors);
-        for (std::size_t k = 0; k < run; ++k) {
-          factors[k] = terms[from + k].u * (factors[k] + constant);
-          all += factors[k];
-        }
-        rows_.add(run, row, factors, sum.data());
-      }
-      if (bias_ != 0) sum[features_] += bias_ * all;
-    });
-    for (std::size_t j = 0; j < x.size(); ++j) y[j] = j < regularised_ ? x[j] : 0.0;
-    take_terms(slope * unit_, y);
-  }
-  void find_diagonal() {
-    sum_of_terms([&](std::span<const NewtonSystem::Term> terms, std::vector<double>& sum) {
-      for (const NewtonSystem::Term& term : terms) {
-        rows_.add_squares(term.row, term.u, sum.data());
-        if (bias_ != 0) sum[features_] += term.u * bias_ * bias_;
-      }
-    });
-    diagonal_.assign(system_.size(), 0.0);
-    take_terms(1, diagonal_);
-  }
-  template <class Add>
-  void sum_of_terms(const Add& add) {
-    for_blocks([&](std::size_t b, std::uint64_t, std::uint64_t) {
-      Block& block = blocks_[b];
-      if (block.terms.empty()) return;
-      std::ranges::fill(block.v, 0.0);
-      add(block.terms, block.v);
-    });
-    touched_ += between_;
-  }
-  void take_terms(double factor, std::vector<double>& to) const {
-    for (const Block& block : blocks_) {
-      if (!block.terms.empty()) kernels_.add_dense(factor, block.v.data(), to.data(), to.size());
-    }
-  }
-
   // Moves the free bias to where sum_i c_i y_i s_i, which falls as it rises, is 0.
   void move_bias() {
     constexpr double kLeft = 1e-15;
@@ -517,8 +394,8 @@ class NewtonPart {
     for (std::uint64_t i = 0; i < size(); ++i) {
       if (cost(i) == 0) continue;
       const bool at_zero = status[i] <= 0;
-      const double slack = at_zero ? z[i] - 1 - centre[i] / slope
-                                   : 1 - z[i] - (1 - centre[i]) / slope;
+      const double slack =
+          at_zero ? z[i] - 1 - centre[i] / slope : 1 - z[i] - (1 - centre[i]) / slope;
       if ((y_[i] > 0) == at_zero) {
         low = std::max(low, -slack);
       } else {
@@ -572,14 +449,9 @@ class NewtonPart {
   std::uint64_t& touched_;
   std::vector<std::uint64_t> cuts_;
   std::vector<Block> blocks_;
-  std::vector<NewtonSystem::Term> terms_;
   CornerSums sums_;
-  std::uint64_t between_ = 0;         // rows
-  std::vector<std::uint8_t> in_sum_;  // which are in that of the system,
-  bool sum_is_old_ = true;            // unless it is to be made anew
-  bool fresh_ = true;                 // centres or slope are others than at the last step
-  std::vector<double> diagonal_;      // of the sum of F'' since
-  std::uint64_t products_ = 0;        // that the last solution took
+  std::uint64_t between_ = 0;  // rows
+  NewtonHessian<Value> hessian_;
   Buffer<double> d_, spare_, best_;
   bool best_is_now_ = false;
 
