@@ -25,7 +25,6 @@ constexpr double kSharpen = 1 / 0.3;       // the slope's growth once F is minim
 constexpr double kSharpenLess = 2;         // after it was too much
 constexpr double kSoften = 4;              // then the slope falls by this factor
 constexpr std::uint64_t kPatience = 15;    // steps that F may take
-constexpr double kSteepest = 1e6;          // beyond it rounding of margins shows in statuses
 constexpr std::uint64_t kSampleRatio = 8;  // between one sample and the next
 constexpr std::uint64_t kSampleRows = 4000, kSampleColumns = 20;  // the least sample, by columns
 constexpr double kNarrowBelow = 1e-3;    // gap below which rows near the margin are chosen
@@ -130,7 +129,7 @@ class Newton {
       part.measure_margins();
     }
     part.slope = 0.5 / width;
-    if (!centred) part.centre_halfway();
+    if (!centred) part.begin_with(part.slope);
     part.settle();
     take_values();
   }
@@ -177,8 +176,7 @@ class Newton {
       Part part = part_of(rows, problem_.cost * share);
       part.w = whole_->w;
       if (level + 1 < sizes.size()) part.measure_margins();
-      part.centre_halfway();
-      part.slope = 0.5 / width;
+      part.begin_with(0.5 / width);
       const double wanted =
           0.3 * static_cast<double>(problem_.dimension()) / static_cast<double>(size);
       const double gap = std::max(monitor_.limits().gap / 2, std::min(0.05, wanted));
@@ -227,7 +225,7 @@ class Newton {
   bool next_centre(Part& part, bool moved, std::uint64_t& tried, double& sharpen) {
     if (!moved || part.half_gradient() < kSolved * part.gap()) {
       part.recentre();
-      part.slope = std::min(kSteepest, part.slope * sharpen);
+      part.sharpen(sharpen);
     } else if (++tried < kPatience) {
       return false;
     } else {

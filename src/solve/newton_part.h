@@ -62,6 +62,12 @@ class NewtonPart {
     for (Block& block : blocks_) block.v.resize(system.size());
     total_ = costs_.empty() ? static_cast<double>(size())
                             : std::accumulate(costs_.begin(), costs_.end(), 0.0);
+    const std::uint64_t step = size() / 1000 + 1;
+    double squares = 0, count = 0;
+    for (std::uint64_t i = 0; i < size(); i += step, ++count) {
+      squares += cost(i) * (rows_.square(i) + (free_ ? 0.0 : bias_ * bias_));
+    }
+    curvature_ = std::max(1e-100, unit_ * squares / count);
   }
 
   NewtonPart(const NewtonPart&) = delete;
@@ -84,11 +90,23 @@ class NewtonPart {
     return sum / 2;
   }
 
-  // Centres halfway, but for rows of zeros, which lose their full cost whatever w is.
-  void centre_halfway() {
+  // The first centres, halfway, and slope. Rows of zeros lose their full cost whatever w is. Where
+  // costs times squares of rows are so large that statuses must be tiny, the centres are 0, and
+  // the slope is one that can tell such statuses apart.
+  void begin_with(double wanted) {
+    constexpr double kLargest = 1e6;
+    const bool large = wanted * curvature_ > kLargest;
+    slope = large ? kLargest / curvature_ : wanted;
     for (std::uint64_t i = 0; i < size(); ++i) {
-      centre[i] = bias_ == 0 && rows_.zero(i) ? 1.0 : 0.5;
+      centre[i] = bias_ == 0 && rows_.zero(i) ? 1.0 : large ? 0.0 : 0.5;
     }
+    stale = true;
+  }
+
+  // A steeper slope, as far as rounding of margins does not show in statuses.
+  void sharpen(double factor) {
+    constexpr double kSteepest = 1e6;
+    slope = std::min(slope * factor, kSteepest);
     stale = true;
   }
 
@@ -438,8 +456,9 @@ class NewtonPart {
   std::vector<std::int8_t> y_;
   std::vector<double> costs_;
   double unit_;
-  double total_ = 0;   // sum of c_i
-  double others_ = 0;  // sum of c_i y_i s_i over rows elsewhere; free bias
+  double total_ = 0;      // sum of c_i
+  double curvature_ = 0;  // mean of u_i |x_i|^2, by a sample
+  double others_ = 0;     // sum of c_i y_i s_i over rows elsewhere; free bias
   double bias_;
   bool free_;
   std::size_t features_, regularised_;

@@ -114,6 +114,16 @@ class NewtonRows {
     }
   }
 
+  // |x_i|^2
+  double square(std::uint64_t i) const {
+    if (!full()) return square_of(sparse(i));
+    double sum = 0;
+    for (std::size_t j = 0; j < width_; ++j) {
+      sum += static_cast<double>(full_row(i)[j]) * static_cast<double>(full_row(i)[j]);
+    }
+    return sum;
+  }
+
   // Entries of a row that are worked on, on average.
   double mean_width() const {
     if (full()) return static_cast<double>(width_);
