@@ -143,17 +143,9 @@ class Newton {
   // P and D of the start itself. (settle() will change the statuses.)
   void take_start() {
     Part& part = *whole_;
-    double square = 0, norm = 0, sum = 0;
-    for (std::size_t j = 0; j < problem_.regularised(); ++j) {
-      square += part.v[j] * part.v[j];
-      norm += part.w[j] * part.w[j];
-    }
-    for (std::uint64_t i = 0; i < m_.rows; ++i) sum += problem_.upper(i) * part.status[i];
-    const double charge =
-        problem_.free_bias ? std::abs(part.v[m_.features] * part.w[m_.features]) : 0.0;
-    take_dual(sum - square / 2 - charge);
-    std::fill_n(part.direction().data(), m_.rows, 0.0);
-    take_primal(norm / 2 + part.loss_at(0));
+    take_dual(dual_at(part.w));
+    std::ranges::fill(part.direction(), 0.0);
+    take_primal(half_square(part.w) + part.loss_at(0));
   }
 
   // Solves for ever larger samples: one row of each run of neighbours. True: there was one.
@@ -303,24 +295,16 @@ class Newton {
     }
     all.v = part.v;
     all.slope = part.slope;
-    double sum = 0, square = 0, step = 0, inner = 0, norm = 0;
-    for (std::uint64_t i = 0; i < m_.rows; ++i) sum += problem_.upper(i) * all.status[i];
+    take_dual(dual_at(part.w));
     std::vector<double> s(all.w.size());
     for (std::size_t j = 0; j < s.size(); ++j) s[j] = part.w[j] - all.w[j];
-    for (std::size_t j = 0; j < problem_.regularised(); ++j) {
-      square += all.v[j] * all.v[j];
-      step += s[j] * s[j];
-      inner += all.w[j] * s[j];
-      norm += part.w[j] * part.w[j];
-    }
-    const double charge =
-        problem_.free_bias ? std::abs(all.v[m_.features] * part.w[m_.features]) : 0.0;
-    take_dual(sum - square / 2 - charge);
     const double before = all.primal();
     all.set_direction(s.data());
     double t = 1;
-    if (norm / 2 + all.loss_at(1) > before) {
-      LineSearch search(step, inner);
+    if (half_square(part.w) + all.loss_at(1) > before) {
+      double inner = 0;
+      for (std::size_t j = 0; j < problem_.regularised(); ++j) inner += all.w[j] * s[j];
+      LineSearch search(2 * half_square(s), inner);
       search.reserve(m_.rows);
       const std::span<const double> d = all.direction();
       for (std::uint64_t i = 0; i < m_.rows; ++i) {
@@ -337,6 +321,21 @@ class Newton {
   }
 
   // ---- What is known.
+  double half_square(const std::vector<double>& x) const {
+    double sum = 0;
+    for (std::size_t j = 0; j < problem_.regularised(); ++j) sum += x[j] * x[j];
+    return sum / 2;
+  }
+
+  // D of the statuses of all rows, less what the sum of a free bias' dual costs at w.
+  double dual_at(const std::vector<double>& w) const {
+    const Part& part = *whole_;
+    double sum = 0;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) sum += problem_.upper(i) * part.status[i];
+    const double charge = problem_.free_bias ? std::abs(part.v[m_.features] * w[m_.features]) : 0.0;
+    return sum - half_square(part.v) - charge - kTrusted * sum;
+  }
+
   void take_dual(double dual) {
     if (!(dual > dual_)) return;
     dual_ = dual;
@@ -395,12 +394,8 @@ class Newton {
       const Pool::Grace grace(pool_, kLastLook);
       whole_->w = latest_w_;
       whole_->measure_margins();
-      double norm = 0;
-      for (std::size_t j = 0; j < problem_.regularised(); ++j) {
-        norm += latest_w_[j] * latest_w_[j];
-      }
       std::ranges::fill(whole_->direction(), 0.0);
-      take_primal(norm / 2 + whole_->loss_at(0));
+      take_primal(half_square(latest_w_) + whole_->loss_at(0));
     } catch (const Interrupted&) {
       // The best before will do.
     }
