@@ -24,7 +24,8 @@ constexpr double kSolved = 0.1;            // F' counts for less than this share
 constexpr double kSharpen = 1 / 0.3;       // the slope's growth once F is minimised;
 constexpr double kSharpenLess = 2;         // after it was too much
 constexpr double kSoften = 4;              // then the slope falls by this factor
-constexpr std::uint64_t kPatience = 15;    // steps that F may take
+constexpr std::uint64_t kPatience = 15;    // steps that F may take;
+constexpr std::uint64_t kMany = 6;         // so many show that sharpening was too much
 constexpr std::uint64_t kSampleRatio = 8;  // between one sample and the next
 constexpr std::uint64_t kSampleRows = 4000, kSampleColumns = 20;  // the least sample, by columns
 constexpr double kNarrowBelow = 1e-3;    // gap below which rows near the margin are chosen
@@ -172,7 +173,8 @@ class Newton {
       const double wanted =
           0.3 * static_cast<double>(problem_.dimension()) / static_cast<double>(size);
       const double gap = std::max(monitor_.limits().gap / 2, std::min(0.05, wanted));
-      iterate(part, [&] { return part.gap() <= gap * part.primal(); });
+      double sharpen = kSharpen;
+      iterate(part, sharpen, [&] { return part.gap() <= gap * part.primal(); });
       whole_->w = part.w;
       width = sample_width(size);
     }
@@ -196,8 +198,8 @@ class Newton {
 
   // Steps on a part of the rows until done() or there is no more to gain.
   template <class Done>
-  void iterate(Part& part, const Done& done) {
-    double sharpen = kSharpen, least = std::numeric_limits<double>::infinity();
+  void iterate(Part& part, double& sharpen, const Done& done) {
+    double least = std::numeric_limits<double>::infinity();
     std::uint64_t tried = 0, idle = 0;
     while (!stop() && idle < 4 * kPatience) {
       const auto step = part.step([this] { return !stop(); });
@@ -216,6 +218,7 @@ class Newton {
   // centres are others now.
   bool next_centre(Part& part, bool moved, std::uint64_t& tried, double& sharpen) {
     if (!moved || part.half_gradient() < kSolved * part.gap()) {
+      if (tried >= kMany) sharpen = kSharpenLess;
       part.recentre();
       part.sharpen(sharpen);
     } else if (++tried < kPatience) {
@@ -273,7 +276,7 @@ class Newton {
     if (problem_.free_bias) part.count_others();
     const double gap = primal_ - dual_;
     const double aim = std::max(kNarrowGap * gap, 0.3 * monitor_.limits().gap * primal_);
-    iterate(part, [&] { return part.gap() <= aim; });
+    iterate(part, sharpen_, [&] { return part.gap() <= aim; });
     return_from(part, rows);
     const double left = primal_ - dual_;
     idle_ += 4;

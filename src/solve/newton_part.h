@@ -94,9 +94,10 @@ class NewtonPart {
   // costs times squares of rows are so large that statuses must be tiny, the centres are 0, and
   // the slope is one that can tell such statuses apart.
   void begin_with(double wanted) {
-    constexpr double kLargest = 1e6;
-    const bool large = wanted * curvature_ > kLargest;
-    slope = large ? kLargest / curvature_ : wanted;
+    // Few rows for the columns can be separated, most likely: then statuses are tiny sooner.
+    const double largest = size() < 4 * regularised_ ? 1e2 : 1e6;
+    const bool large = wanted * curvature_ > largest;
+    slope = large ? largest / curvature_ : wanted;
     for (std::uint64_t i = 0; i < size(); ++i) {
       centre[i] = bias_ == 0 && rows_.zero(i) ? 1.0 : large ? 0.0 : 0.5;
     }
