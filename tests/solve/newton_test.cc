@@ -186,7 +186,7 @@ TEST(Newton, HardData) {
   for (const auto& [rows, features] :
        {std::pair<std::uint64_t, std::uint32_t>{200, 10}, {30, 90}, {50, 1}, {2, 3}}) {
     // With more columns than rows nothing holds the dual variables of huge rows but rounding.
-    scale = rows > features ? 1e6 : 1e3;
+    scale = rows > features ? 1e6 : 1e2;
     for (const auto& value : values) {
       const Dataset data = rows_of(rows, features, value);
       const std::vector<std::int8_t> y = signs(data, 1);
