@@ -95,8 +95,8 @@ std::string did_you_mean(std::string_view text, std::span<const std::string_view
   return best.empty() ? "" : fmt::format("; did you mean {}?", best);
 }
 
-constexpr std::string_view kSolvers[] = {"auto", "dual",  "pegasos", "cpa",
-                                         "ocas", "ocas3", "active",  "focus"};
+constexpr std::string_view kSolvers[] = {"auto", "dual",  "newton", "pegasos", "cpa",
+                                         "ocas", "ocas3", "active", "focus"};
 constexpr auto kSolverList = [] {  // "one of auto, dual, ..." and its length
   std::pair<std::array<char, 256>, std::size_t> text{};
   const auto append = [&](std::string_view part) {
@@ -315,7 +315,8 @@ constexpr auto kRows = std::to_array<Row>({
        if (!(*o.gap > 0 && *o.gap <= 1)) bad_value(i, t);
      }},
     {{"solver", "s", "NAME", kSolverRange, "auto",
-      "auto picks by the shape of the data; pegasos is good soon and exact late: its gap falls "
+      "auto picks by the shape of the data; newton is for many more rows than columns; pegasos is "
+      "good soon and exact late: its gap falls "
       "like 1/epochs, so 0.001 is the job of the others; cpa to focus are cutting planes, focus "
       "mostly the fastest of them; LIBLINEAR's -s 3 means auto"},
      set_solver},

@@ -52,17 +52,21 @@ TrainingMemory check_data(const Dataset& data, const TrainOptions& options, bool
     need.weights *= static_cast<double>(options.path.size() + 1);
     need.work += 8 * static_cast<double>(planes) * static_cast<double>(data.rows());
   }
-  if (cutting_planes(chosen_solver(options))) {
+  const Solver solver = chosen_solver(options);
+  if (cutting_planes(solver) || solver == Solver::newton) {
     const bool sparse = are_sparse(data.nonzeros(), data.features(), planes);
     const std::uint64_t dimension =
         (sparse ? std::min(data.nonzeros(), data.features()) : data.features()) + 1;
-    const double one = planes_memory(data, dimension, chosen_solver(options), options.planes);
+    const double one = solver == Solver::newton
+                           ? newton_memory(data, dimension)
+                           : planes_memory(data, dimension, solver, options.planes);
     const double all = one * static_cast<double>(std::min(planes, threads));  // solved side by side
     if (all > 0.9 * static_cast<double>(physical_memory())) {
       fail("memory.model",
-           fmt::format("the planes of --solver {} would need {:.1f} GiB",
-                       to_string(chosen_solver(options)), all / 0x1p30),
-           "lower --planes");
+           fmt::format("{} of --solver {} would need {:.1f} GiB",
+                       solver == Solver::newton ? "the matrices" : "the planes", to_string(solver),
+                       all / 0x1p30),
+           solver == Solver::newton ? "--solver dual needs less" : "lower --planes");
     }
     need.work += all;
   }

@@ -186,7 +186,8 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
   } else if (cutting_planes(t_.solver)) {
     solutions.push_back(solve_planes(problems[0], t_.solver, options, monitors[0], pool));
   } else {
-    solutions.push_back(solve_dual(problems[0], options, monitors[0], pool));
+    const auto one = t_.solver == Solver::newton ? solve_newton : solve_dual;
+    solutions.push_back(one(problems[0], options, monitors[0], pool));
   }
   const double share = solve_clock.seconds() / static_cast<double>(last - first);
   for (std::size_t k = first; !group.done && k < last; ++k) {

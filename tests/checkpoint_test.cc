@@ -38,6 +38,8 @@ std::vector<Case> cases() {
   return {{"dual", {.gap = 1e-5}},
           {"dual_path", path({.gap = 1e-4, .free_bias = true})},
           {"focus_path", path({.gap = 1e-4, .solver = Solver::focus}), 3},
+          {"newton_path", path({.gap = 1e-6, .solver = Solver::newton, .free_bias = true})},
+          {"newton_classes", {.gap = 1e-6, .solver = Solver::newton}, 3},
           {"pegasos_path", path(pegasos({.epochs = 4})), 5},
           {"dual_classes", {.gap = 1e-4}, 5},
           {"focus_classes", {.gap = 1e-4, .solver = Solver::focus}, 3},

@@ -22,6 +22,7 @@ LAYERS = {
     "generate": {"base"},
     "risk": {"base", "data", "kernels"},
     "solve": {"base", "data", "kernels", "risk"},
+    "newton": {"base", "data", "kernels", "risk", "solve"},
     "proof": {"base", "data"},
     "model": {"base", "data", "kernels", "proof"},
     "mpi": {"base"},

@@ -19,7 +19,17 @@
 namespace hinge {
 
 // docs/math.md says what each does; cpa to focus are cutting planes (docs/cutting-planes.md).
-enum class Solver : std::uint8_t { automatic, dual, pegasos, cpa, ocas, ocas3, active, focus };
+enum class Solver : std::uint8_t {
+  automatic,
+  dual,
+  newton,
+  pegasos,
+  cpa,
+  ocas,
+  ocas3,
+  active,
+  focus
+};
 enum class InstructionSet : std::uint8_t { automatic, scalar, avx2, avx512 };
 
 // Which rows a step of Pegasos looks at: every row once an epoch in an order drawn anew (permute),

@@ -7,17 +7,10 @@
 #include <immintrin.h>
 #endif
 
+#include "kernels/dense_bodies.h"
+
 namespace hinge {
 namespace {
-
-// Code that is compiled anew for each instruction set it is used with. Called, it would mix two
-// encodings of vector instructions, which costs more than the work itself.
-#define HINGE_INLINE __attribute__((always_inline)) inline
-
-// The one order in which eight lanes become a sum.
-HINGE_INLINE double sum_lanes(const double* l) {
-  return ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]));
-}
 
 // The last elements, fewer than eight, each to its lane. One jump, where a loop would have as many
 // branches to guess.
@@ -82,10 +75,28 @@ void add_scalar(SparseRow<Value> row, double a, double* w) {
   for (; k < row.size; ++k) w[row.columns[k]] += a * static_cast<double>(row.values[k]);
 }
 
+// Columns ascend, so the part of a row up to an element belongs to that element's row of h.
+template <class Value>
+void add_outer(SparseRow<Value> row, double a, double* h, std::size_t stride) {
+  for (std::size_t k = 0; k < row.size; ++k) {
+    double* const to = h + row.columns[k] * stride;
+    const double factor = a * static_cast<double>(row.values[k]);
+    std::size_t j = 0;
+    for (; j + 4 <= k + 1; j += 4) {
+      const std::uint32_t* const c = row.columns + j;
+      const Value* const v = row.values + j;
+      to[c[0]] += factor * static_cast<double>(v[0]);
+      to[c[1]] += factor * static_cast<double>(v[1]);
+      to[c[2]] += factor * static_cast<double>(v[2]);
+      to[c[3]] += factor * static_cast<double>(v[3]);
+    }
+    for (; j <= k; ++j) to[row.columns[j]] += factor * static_cast<double>(row.values[j]);
+  }
+}
+
 // The body of the *_many forms, written once and compiled for each instruction set: four
 // neighbouring vectors at a time in whatever registers there are; or one or two.
 using Two = double __attribute__((vector_size(16)));
-using Four = double __attribute__((vector_size(32)));
 
 template <class Values, class Value>
 HINGE_INLINE void dot_few(SparseRow<Value> row, const double* w, double* out) {
@@ -267,28 +278,53 @@ HINGE_INLINE double find_bends_body(Bends& bends, double t_max) {
 }
 
 // One function a kernel and instruction set. A macro, because attributes are not inherited.
-#define HINGE_MANY(suffix, attributes)                                                         \
-  template <class Value>                                                                       \
-  attributes void dot_many_##suffix(SparseRow<Value> row, const double* w, std::size_t stride, \
-                                    double* out) {                                             \
-    dot_many_body(row, w, stride, out);                                                        \
-  }                                                                                            \
-  template <class Value>                                                                       \
-  attributes void add_many_##suffix(SparseRow<Value> row, const double* a, std::size_t stride, \
-                                    double* w) {                                               \
-    add_many_body(row, a, stride, w);                                                          \
-  }                                                                                            \
-  attributes void exp_all_##suffix(double* x, std::size_t size) {                              \
-    exp_all_body(x, size);                                                                     \
-  }                                                                                            \
-  attributes void add_dense_##suffix(double a, const double* x, double* y, std::size_t size) { \
-    add_dense_body(a, x, y, size);                                                             \
-  }                                                                                            \
-  attributes double dot_dense_##suffix(const double* x, const double* y, std::size_t size) {   \
-    return dot_dense_body(x, y, size);                                                         \
-  }                                                                                            \
-  attributes double find_bends_##suffix(Bends& bends, double t_max) {                          \
-    return find_bends_body(bends, t_max);                                                      \
+#define HINGE_MANY(suffix, attributes)                                                            \
+  template <class Value>                                                                          \
+  attributes void dot_many_##suffix(SparseRow<Value> row, const double* w, std::size_t stride,    \
+                                    double* out) {                                                \
+    dot_many_body(row, w, stride, out);                                                           \
+  }                                                                                               \
+  template <class Value>                                                                          \
+  attributes void add_many_##suffix(SparseRow<Value> row, const double* a, std::size_t stride,    \
+                                    double* w) {                                                  \
+    add_many_body(row, a, stride, w);                                                             \
+  }                                                                                               \
+  attributes void exp_all_##suffix(double* x, std::size_t size) {                                 \
+    exp_all_body(x, size);                                                                        \
+  }                                                                                               \
+  attributes void add_dense_##suffix(double a, const double* x, double* y, std::size_t size) {    \
+    add_dense_body(a, x, y, size);                                                                \
+  }                                                                                               \
+  attributes double dot_dense_##suffix(const double* x, const double* y, std::size_t size) {      \
+    return dot_dense_body(x, y, size);                                                            \
+  }                                                                                               \
+  attributes double find_bends_##suffix(Bends& bends, double t_max) {                             \
+    return find_bends_body(bends, t_max);                                                         \
+  }                                                                                               \
+  attributes double corner_slope_##suffix(const Corners& corners, double t) {                     \
+    return corner_slope_body(corners, t);                                                         \
+  }                                                                                               \
+  attributes CornerSums corner_move_##suffix(const Corners& corners, double t, double* z,         \
+                                             double* status) {                                    \
+    return corner_move_body(corners, t, z, status);                                               \
+  }                                                                                               \
+  template <class Value>                                                                          \
+  attributes void dot_full_##suffix(const Value* const* rows, std::size_t count, const double* w, \
+                                    std::size_t size, double* out) {                              \
+    dot_full_body(rows, count, w, size, out);                                                     \
+  }                                                                                               \
+  template <class Value>                                                                          \
+  attributes void add_full_##suffix(const Value* const* rows, const double* a, std::size_t count, \
+                                    double* w, std::size_t size) {                                \
+    add_full_body(rows, a, count, w, size);                                                       \
+  }                                                                                               \
+  attributes void add_product_##suffix(const double* a, const double* b, std::size_t depth,       \
+                                       double* c, std::size_t stride) {                           \
+    add_product_body(a, b, depth, c, stride);                                                     \
+  }                                                                                               \
+  attributes void solve_panels_##suffix(const double* l, std::size_t stride, std::size_t size,    \
+                                        const double* inverse, double* x, std::size_t panels) {   \
+    solve_panels_body(l, stride, size, inverse, x, panels);                                       \
   }
 
 HINGE_MANY(scalar, )
@@ -305,7 +341,17 @@ constexpr Kernels kScalar = {.name = "scalar",
                              .exp_all = exp_all_scalar,
                              .add_dense = add_dense_scalar,
                              .dot_dense = dot_dense_scalar,
-                             .find_bends = find_bends_scalar};
+                             .find_bends = find_bends_scalar,
+                             .corner_slope = corner_slope_scalar,
+                             .corner_move = corner_move_scalar,
+                             .dot_full_f32 = dot_full_scalar<float>,
+                             .dot_full_f64 = dot_full_scalar<double>,
+                             .add_full_f32 = add_full_scalar<float>,
+                             .add_full_f64 = add_full_scalar<double>,
+                             .add_outer_f32 = add_outer<float>,
+                             .add_outer_f64 = add_outer<double>,
+                             .add_product = add_product_scalar,
+                             .solve_panels = solve_panels_scalar};
 
 #if defined(__x86_64__)
 
@@ -361,7 +407,17 @@ constexpr Kernels kAvx2 = {.name = "avx2",
                            .exp_all = exp_all_avx2,
                            .add_dense = add_dense_avx2,
                            .dot_dense = dot_dense_avx2,
-                           .find_bends = find_bends_avx2};
+                           .find_bends = find_bends_avx2,
+                           .corner_slope = corner_slope_avx2,
+                           .corner_move = corner_move_avx2,
+                           .dot_full_f32 = dot_full_avx2<float>,
+                           .dot_full_f64 = dot_full_avx2<double>,
+                           .add_full_f32 = add_full_avx2<float>,
+                           .add_full_f64 = add_full_avx2<double>,
+                           .add_outer_f32 = add_outer<float>,
+                           .add_outer_f64 = add_outer<double>,
+                           .add_product = add_product_avx2,
+                           .solve_panels = solve_panels_avx2};
 
 // GCC 12 misaligns 64-byte registers it keeps on AddressSanitizer's fake stack, hence the
 // exception.

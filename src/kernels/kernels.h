@@ -38,6 +38,21 @@ struct Bends {
   std::int32_t bucket[kRun];
 };
 
+// Rows of a smoothed hinge: status_i(t) = clip(centre_i + slope (1 - z_i - t d_i), 0, 1).
+struct Corners {
+  const double* z;
+  const double* d;
+  const double* centre;
+  const double* cost;  // c_i; nullptr: all 1
+  std::size_t size;
+  double slope;
+};
+struct CornerSums {
+  double loss = 0;     // sum_i c_i max(0, 1 - z_i)
+  double status = 0;   // sum_i c_i status_i
+  double product = 0;  // sum_i c_i status_i (1 - z_i)
+};
+
 struct Kernels {
   std::string_view name;                                     // "scalar", "avx2", "avx512"
   double (*dot_f32)(SparseRow<float> row, const double* w);  // sum_k values[k] w[columns[k]]
@@ -55,6 +70,31 @@ struct Kernels {
   double (*dot_dense)(const double* x, const double* y, std::size_t size);    // sum_k x[k] y[k]
   // See Bends.
   double (*find_bends)(Bends& bends, double t_max);
+  // sum_i c_i d_i status_i(t)
+  double (*corner_slope)(const Corners& corners, double t);
+  // z_i + t d_i, the status there, and sums of both; may write to where it reads.
+  CornerSums (*corner_move)(const Corners& corners, double t, double* z, double* status);
+  // Of `count` rows without holes, each of `size` values, a multiple of 8: out[k] = <w, row k>
+  void (*dot_full_f32)(const float* const* rows, std::size_t count, const double* w,
+                       std::size_t size, double* out);
+  void (*dot_full_f64)(const double* const* rows, std::size_t count, const double* w,
+                       std::size_t size, double* out);
+  // w += sum_k a[k] row k, in the order of the rows
+  void (*add_full_f32)(const float* const* rows, const double* a, std::size_t count, double* w,
+                       std::size_t size);
+  void (*add_full_f64)(const double* const* rows, const double* a, std::size_t count, double* w,
+                       std::size_t size);
+  // The lower triangle of a x x^T is added to h, whose rows are `stride` apart.
+  void (*add_outer_f32)(SparseRow<float> row, double a, double* h, std::size_t stride);
+  void (*add_outer_f64)(SparseRow<double> row, double a, double* h, std::size_t stride);
+  // c[i * stride + j] += sum_k a[4 k + i] b[8 k + j] for i < 4, j < 8: what large products of
+  // matrices are made of.
+  void (*add_product)(const double* a, const double* b, std::size_t depth, double* c,
+                      std::size_t stride);
+  // Panels of 8 rows, x[8 k + r] of each being entry k of row r, one behind the other: L x_r = row
+  // r for each of them, by the lower triangle l and the inverses of its diagonal.
+  void (*solve_panels)(const double* l, std::size_t stride, std::size_t size, const double* inverse,
+                       double* x, std::size_t panels);
 
   double dot(SparseRow<float> row, const double* w) const { return dot_f32(row, w); }
   double dot(SparseRow<double> row, const double* w) const { return dot_f64(row, w); }
@@ -71,6 +111,28 @@ struct Kernels {
   }
   void add_many(SparseRow<double> row, const double* a, std::size_t stride, double* w) const {
     add_many_f64(row, a, stride, w);
+  }
+  void dot_full(const float* const* rows, std::size_t count, const double* w, std::size_t size,
+                double* out) const {
+    dot_full_f32(rows, count, w, size, out);
+  }
+  void add_full(const float* const* rows, const double* a, std::size_t count, double* w,
+                std::size_t size) const {
+    add_full_f32(rows, a, count, w, size);
+  }
+  void dot_full(const double* const* rows, std::size_t count, const double* w, std::size_t size,
+                double* out) const {
+    dot_full_f64(rows, count, w, size, out);
+  }
+  void add_full(const double* const* rows, const double* a, std::size_t count, double* w,
+                std::size_t size) const {
+    add_full_f64(rows, a, count, w, size);
+  }
+  void add_outer(SparseRow<float> row, double a, double* h, std::size_t stride) const {
+    add_outer_f32(row, a, h, stride);
+  }
+  void add_outer(SparseRow<double> row, double a, double* h, std::size_t stride) const {
+    add_outer_f64(row, a, h, stride);
   }
 };
 

@@ -38,7 +38,7 @@ constexpr double kStiffness = 0.03;       // r of a free bias, times the mean sq
 constexpr double kLeastPull = 1;          // r of a free bias, times all costs, is no less
 constexpr double kStallGap = 1e-9;        // above this gap slow progress is not rounding
 constexpr std::uint64_t kLeapAfter = 20;  // epochs: the problem is not one of the easy ones
-constexpr double kLeastGain = 1e-12;      // of a leap, as a share of |w|^2: less is rounding
+constexpr double kLeapNoise = 2e-15;      // of |w|^2, times its length: a gain below is rounding
 constexpr double kEarly = 30;             // gaps asked for: another cost may begin
 constexpr double kLeastAwake = 0.6;       // of the rows chosen; below, the others are left out
 
@@ -281,7 +281,7 @@ class DualDescent {
       double loss = 0, alpha = 0, squares = 0;
     };
     std::vector<Part> parts(cuts_.size() - 1);
-    if (slow()) rebuild();
+    if (leapt_) rebuild();
     if (problem_.free_bias) find_centre();
     for_blocks([&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
       Part part;
@@ -345,7 +345,7 @@ class DualDescent {
 
   double relative_gap() const {
     const double primal = best_point_.primal();
-    return primal > 0 ? std::max(0.0, (primal - dual_) / primal) : 0.0;
+    return primal > 0 ? std::max(0.0, (primal - dual_) / primal) + best_point_.noise() : 0.0;
   }
   double passes() const {
     return static_cast<double>(solution_.rows_touched) / static_cast<double>(m_.rows);
@@ -511,7 +511,7 @@ class DualDescent {
     }
     constexpr int kTries = 3;
     for (int n = 0; n < kTries; ++n, s /= 2, t /= 2) {
-      if (leap_to(s, t, kLeastGain * ww)) return;
+      if (leap_to(s, t, kLeapNoise * ww * (1 + std::abs(s) + std::abs(t)))) return;
     }
     mark();
     step_.clear();
@@ -561,6 +561,7 @@ class DualDescent {
     for (std::size_t j = 0; j < w_.size(); ++j) step_w_[j] = leap_w_[j] - before_w_[j];
     step_sum_ = sum_ - before_sum_;
     w_.swap(leap_w_);
+    leapt_ = true;
     mark();
     return true;
   }
@@ -589,6 +590,7 @@ class DualDescent {
   void rebuild() {
     std::ranges::fill(w_, 0.0);
     sum_ = 0;
+    leapt_ = false;
     for (std::uint64_t i = 0; i < m_.rows; ++i)
       add(row_of(m_, i), alpha_[i] * problem_.y[i], w_, sum_);
   }
@@ -643,7 +645,8 @@ class DualDescent {
   std::vector<double> before_, before_w_, step_, step_w_, leap_, leap_w_;
   std::vector<double> step_by_row_;
   double before_sum_ = 0, step_sum_ = 0;
-  double dual_ = 0;  // alpha = 0 is feasible
+  bool leapt_ = false;  // since w was computed from the variables
+  double dual_ = 0;     // alpha = 0 is feasible
   double exact_gap_ = 0;
   double estimate_ = 0;  // of P - D, from the rows visited in the last epoch
   double trust_ = 1;     // exact gap / estimate, as seen at the last refresh

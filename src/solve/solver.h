@@ -71,6 +71,16 @@ struct SolverOptions {
 Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                     Pool& pool);
 
+// Newton steps on a smoothed problem (newton_part.h) that comes ever closer to the given one: an
+// augmented Lagrangian. Each step factors a matrix of all columns by all columns, and there are few
+// steps: for many more rows than columns. It begins on samples of the rows and ends on those near
+// the margin, between exact passes.
+Solution solve_newton(const Problem& problem, const SolverOptions& options, Monitor& monitor,
+                      Pool& pool);
+
+// About how many bytes one such run takes besides the rows.
+double newton_memory(const Dataset& data, std::uint64_t dimension);
+
 // Cutting planes: R(w) = sum_i c_i h_i is replaced by the largest of some planes below it, whose
 // minimum w_t is found by a small quadratic program and is the bound; a new plane is then laid
 // where that helps most. `method` is one of

@@ -22,6 +22,8 @@ RBF = "-s pegasos --kernel rbf --gamma 0.3"
 SOLVERS = [
     ("dual", "-s dual --gap 1e-9 -c 10"),
     ("dual, three classes", "-s dual --gap 1e-7 -c 100 -n 2 --three"),
+    ("newton", "-s newton --gap 1e-9 -c 10"),
+    ("newton, three classes", "-s newton --gap 1e-9 -c 100 -n 2 --three"),
     ("pegasos", "-s pegasos --epochs 1500"),
     ("pegasos, three classes", "-s pegasos --epochs 600 --projection on -n 2 --three"),
     ("kernel", RBF + " --epochs 30"),

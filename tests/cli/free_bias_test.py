@@ -14,7 +14,7 @@ import unittest
 from real_data_test import RealCase
 from support import DATA, SLOW, THREE, Case, CommandCase, ModelFile, make_rows, table, to_text
 
-SOLVERS = ("dual", "cpa", "ocas", "ocas3", "active", "focus")
+SOLVERS = ("dual", "newton", "cpa", "ocas", "ocas3", "active", "focus")
 PEER = "svm-train"
 
 
@@ -101,7 +101,7 @@ class ModelTest(CommandCase):
             self.assertClose(primal, optima[0][0], 2 * gap)
 
     def test_threads(self):
-        for solver in ("dual", "focus"):
+        for solver in ("dual", "newton", "focus"):
             one = self.model_bytes("-R", "-s", solver, "-n", "1")
             self.assertEqual(self.model_bytes("-R", "-s", solver, "-n", "4"), one)
 
@@ -139,7 +139,7 @@ class ModelTest(CommandCase):
     def test_huge_indices(self):
         data = [(label, {400_000_000 * j: v for j, v in x.items()}) for label, x in make_rows(80, 9)]
         self.write("d.svm", to_text(data))
-        for solver in ("dual", "focus"):
+        for solver in ("dual", "newton", "focus"):
             self.check_model(data, "-s", solver)
 
     def test_starts(self):
@@ -195,7 +195,7 @@ class LibsvmTest(RealCase):
         weights, bias, dual = self.libsvm("part.svm")
         theirs = objective(weights, bias, data)
         self.assertClose(theirs, dual, 1e-4)
-        for solver in ("dual", "ocas", "ocas3", "focus"):
+        for solver in ("dual", "newton", "ocas", "ocas3", "focus"):
             ours = self.hinge("train", "part.svm", "m", "-R", "-s", solver, "--gap", "1e-5", "--json").json
             self.assertClose(ours["primal"], theirs, 1e-4, solver)
             self.assertClose(ours["dual"], dual, 1e-4, solver)

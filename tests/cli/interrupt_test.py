@@ -27,6 +27,7 @@ FOLDER = os.environ.get("HINGE_SHARED_DATA", "")
 HARD = "-c 1e9 --gap 1e-15"
 SOLVERS = [  # name, what all runs have, what makes them end soon, what makes them endless
     ("dual", "--solver dual", "", HARD),
+    ("newton", "--solver newton", "--gap 1e-8", HARD),
     ("pegasos", "--solver pegasos", "--gap 0.02", "--gap 1e-15"),
     ("pegasos without a gap", "--solver pegasos", "--epochs 100", "--epochs 1000000000"),
     ("pegasos with a kernel", "--kernel rbf", "--epochs 5", "--epochs 1000000000"),
@@ -217,7 +218,7 @@ class LargeTest(InterruptCase):
         draw = random.Random("real")
         longest = 0
         for data, span in (("d.svm", 0.4), ("d.hinge", 1.5)):
-            for solver in ("dual", "pegasos", "cpa", "ocas", "ocas3", "active", "focus"):
+            for solver in ("dual", "newton", "pegasos", "cpa", "ocas", "ocas3", "active", "focus"):
                 with self.subTest(solver, data=data):
                     run, seconds = self.interrupt(draw.uniform(0.05, span), signal.SIGINT, "train", data, "m", "--solver",
                                                   solver, "--gap", "1e-9")

@@ -14,7 +14,7 @@ class PathTest(CommandCase):
         return self.train("--cost", "10,0.1,1,0.01", *arguments, **how)
 
     def test_models_are_those_trained_alone(self):
-        for solver in ("dual", "focus"):
+        for solver in ("dual", "newton", "focus"):
             found = self.path("--solver", solver, "--gap", "1e-4")
             self.assertEqual([p["cost"] for p in found["path"]], COSTS)
             self.assertEqual(found["status"], "converged")

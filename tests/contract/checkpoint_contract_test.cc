@@ -47,6 +47,9 @@ std::vector<Case> cases() {
   return {
       {"dual", Solver::dual, {}, 1e-6},
       {"dual_free_bias", Solver::dual, {}, 1e-6, 1, {}, 150, 40, true},
+      {"newton", Solver::newton, {}, 1e-6},
+      {"newton_free_bias", Solver::newton, {}, 1e-6, 1, {}, 400, 12, true},
+      {"newton_after_sample", Solver::newton, {}, 1e-8, 1, {}, 33000, 10, false, 3},
       {"cpa", Solver::cpa, {}, 1e-2},
       {"ocas", Solver::ocas},
       {"ocas_by_rows", Solver::ocas, {}, 1e-3, 1, {}, 60, 150},
@@ -138,6 +141,7 @@ class SolverCheckpoints : public ::testing::TestWithParam<Case> {
     const SolverOptions options = {.pegasos = c.pegasos, .resume = resume, .kernel_way = c.way};
     if (c.solver == Solver::pegasos) return solve_pegasos(problems_, options, monitors, pool);
     if (c.solver == Solver::dual) return {solve_dual(problems_[0], options, monitors[0], pool)};
+    if (c.solver == Solver::newton) return {solve_newton(problems_[0], options, monitors[0], pool)};
     return {solve_planes(problems_[0], c.solver, options, monitors[0], pool)};
   }
 

@@ -45,6 +45,7 @@ Solution planes(const Problem& problem, const SolverOptions& options, Monitor& m
 
 std::vector<SolverCase> solvers() {
   return {{"dual", solve_dual},
+          {"newton", solve_newton},
           {"pegasos", pegasos, 1e-3},
           {"cpa", planes<Solver::cpa>, 1e-6},
           {"ocas", planes<Solver::ocas>},

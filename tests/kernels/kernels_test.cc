@@ -148,6 +148,91 @@ TEST_P(KernelContract, ExponentialsOfNumbersBelowZero) {
   }
 }
 
+// What is written out here for one element, for any number of them: the same bits.
+TEST_P(KernelContract, CornersMatchTheDefinition) {
+  Random random(5);
+  for (const bool costs : {false, true}) {
+    for (std::size_t size = 0; size < 40; ++size) {
+      std::vector<double> z(size), d(size), centre(size), cost(size), moved(size), status(size);
+      for (std::size_t k = 0; k < size; ++k) {
+        z[k] = 4 * random.uniform() - 1;
+        d[k] = random.uniform() - 0.5;
+        centre[k] = random.uniform();
+        cost[k] = costs ? random.uniform() : 1.0;
+      }
+      const Corners corners = {z.data(), d.data(), centre.data(), costs ? cost.data() : nullptr,
+                               size,     0.7};
+      constexpr double kStep = 0.3;
+      double slope[8] = {}, loss[8] = {}, sum[8] = {}, product[8] = {};
+      const CornerSums sums = GetParam()->corner_move(corners, kStep, moved.data(), status.data());
+      for (std::size_t k = 0; k < size; ++k) {
+        const double slack = 1 - (z[k] + kStep * d[k]);
+        const double s = std::min(1.0, std::max(0.0, centre[k] + 0.7 * slack));
+        ASSERT_TRUE(same_bits(moved[k], z[k] + kStep * d[k]));
+        ASSERT_TRUE(same_bits(status[k], s));
+        slope[k % 8] += d[k] * s * cost[k];
+        loss[k % 8] += cost[k] * std::max(0.0, slack);
+        sum[k % 8] += cost[k] * s;
+        product[k % 8] += cost[k] * s * slack;
+      }
+      const auto total = [](const double* l) {
+        return ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]));
+      };
+      EXPECT_EQ(GetParam()->corner_slope(corners, kStep), total(slope)) << size;
+      EXPECT_EQ(sums.loss, total(loss)) << size;
+      EXPECT_EQ(sums.status, total(sum)) << size;
+      EXPECT_EQ(sums.product, total(product)) << size;
+    }
+  }
+}
+
+TEST_P(KernelContract, FullRowsMatchTheDefinition) {
+  Random random(9);
+  for (const std::size_t size : {8U, 24U, 64U}) {
+    for (std::size_t count = 0; count < 10; ++count) {
+      std::vector<std::vector<float>> values(count, std::vector<float>(size));
+      std::vector<const float*> rows;
+      std::vector<double> w(size), a(count), out(count);
+      for (auto& row : values) {
+        for (float& x : row) x = static_cast<float>(random.uniform() - 0.5);
+        rows.push_back(row.data());
+      }
+      for (double& x : w) x = random.uniform() - 0.5;
+      for (double& x : a) x = random.uniform() - 0.5;
+      std::vector<std::uint32_t> columns(size);
+      for (std::uint32_t j = 0; j < size; ++j) columns[j] = j;
+      GetParam()->dot_full(rows.data(), count, w.data(), size, out.data());
+      std::vector<double> expected = w;
+      for (std::size_t r = 0; r < count; ++r) {
+        const SparseRow<float> row = {columns.data(), values[r].data(), size};
+        EXPECT_TRUE(same_bits(out[r], reference_dot(row, w.data())));
+        for (std::size_t j = 0; j < size; ++j) expected[j] += a[r] * values[r][j];
+      }
+      GetParam()->add_full(rows.data(), a.data(), count, w.data(), size);
+      EXPECT_EQ(w, expected);
+    }
+  }
+}
+
+TEST_P(KernelContract, ProductsMatchTheDefinition) {
+  constexpr std::size_t kDepth = 21, kStride = 16;
+  Random random(11);
+  std::vector<double> a(4 * kDepth), b(8 * kDepth), c(4 * kStride);
+  for (auto* v : {&a, &b, &c}) {
+    for (double& x : *v) x = random.uniform() - 0.5;
+  }
+  std::vector<double> expected = c;
+  for (std::size_t i = 0; i < 4; ++i) {
+    for (std::size_t j = 0; j < 8; ++j) {
+      double sum = 0;
+      for (std::size_t k = 0; k < kDepth; ++k) sum += a[4 * k + i] * b[8 * k + j];
+      expected[i * kStride + j] += sum;
+    }
+  }
+  GetParam()->add_product(a.data(), b.data(), kDepth, c.data(), kStride);
+  EXPECT_EQ(c, expected);
+}
+
 INSTANTIATE_TEST_SUITE_P(EveryInstructionSet, KernelContract,
                          ::testing::ValuesIn(available_kernels().begin(),
                                              available_kernels().end()),
