@@ -37,7 +37,8 @@ constexpr std::size_t kStallWaves = 400;  // the same with a free bias, which co
 constexpr double kStiffness = 0.03;       // r of a free bias, times the mean square of a row
 constexpr double kLeastPull = 1;          // r of a free bias, times all costs, is no less
 constexpr double kStallGap = 1e-9;        // above this gap slow progress is not rounding
-constexpr std::uint64_t kLeapAfter = 20;  // epochs: the problem is not one of the easy ones
+constexpr double kLeapAfter = 20;         // epochs: the problem is not one of the easy ones
+constexpr double kLeapWidth = 8;          // later by so much for each column a nonzero
 constexpr double kLeapNoise = 2e-15;      // of |w|^2, times its length: a gain below is rounding
 constexpr double kEarly = 30;             // gaps asked for: another cost may begin
 constexpr double kLeastAwake = 0.6;       // of the rows chosen; below, the others are left out
@@ -401,7 +402,12 @@ class DualDescent {
     return (alpha <= 0 && g > rest_beyond_) || (alpha >= upper && g < -rest_beyond_);
   }
 
-  bool slow() const { return solution_.iterations >= kLeapAfter; }
+  // Leaps take passes over w, which wide data must be worth.
+  bool slow() const {
+    const double width = static_cast<double>(w_.size()) /
+                         std::max(1.0, static_cast<double>(problem_.data->nonzeros()));
+    return static_cast<double>(solution_.iterations) >= kLeapAfter * (1 + kLeapWidth * width);
+  }
 
   // Epochs until an exact pass is worth its price. False: the monitor said stop.
   bool descend() {
