@@ -132,6 +132,7 @@ int Info::model() {
                           : o.bias_feature == 0 ? Json("none")
                                                 : Json(o.bias_feature)},
                  {"solver", o.solver}};
+  if (!o.because.empty()) object.add("because", o.because);
   if (!several) {
     object.add("status", or_null(to_string(o.status)));
     object.add("cost", or_null(o.cost));

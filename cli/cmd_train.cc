@@ -125,6 +125,7 @@ Json Train::to_json(const Dataset& rows, const std::vector<TrainReport>& reports
                  {"features", rows.features()},
                  {"nonzeros", rows.nonzeros()},
                  {"classes", Json::list_of(class_names(model))}};
+  if (!model.origin.because.empty()) object.add("because", model.origin.because);
   if (options.path.empty()) add_certificate(object, reports[0]);
   add_counts(object, all);
   object.add("seconds", {{"load", load_seconds},
@@ -394,6 +395,9 @@ int Train::run() {
             ? fmt::format("hinge: interrupted; {} holds the best model so far", escape(model_path))
             : fmt::format("hinge: interrupted; {} holds the models of {} of {} costs",
                           escape(model_path), reports->size(), costs));
+  }
+  if (const Origin& origin = (*reports)[0].model.origin; !origin.because.empty()) {
+    reporter.log(fmt::format("solver {}, because {}", origin.solver, origin.because));
   }
   reporter.log(fmt::format(
       "{} after {:.2g} s: load {:.2g}, solve {:.2g}, check {:.2g}",

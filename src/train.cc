@@ -29,8 +29,6 @@ constexpr std::uint64_t kKernelVectors = 32;  // as long as there are columns, i
 // seconds.
 constexpr double kPrepareGrace = 0.3;
 
-constexpr std::size_t kAbreast = 4;  // costs at the same time, at most
-
 template <class F>
 struct Finally {
   F f;
@@ -44,7 +42,7 @@ class Trainer {
       : t_{.data = data,
            .options = options,
            .control = control,
-           .solver = chosen_solver(options),
+           .choice = choose_solver(options, data),
            .gap =
                options.gap.value_or(chosen_solver(options) == Solver::pegasos ? 0 : kDefaultGap)},
         pool_(options.threads, &t_.stop) {}
@@ -57,7 +55,8 @@ class Trainer {
     {
       const Pool::Grace grace(pool_, kPrepareGrace);
       const TrainingMemory need =
-          check_data(t_.data, t_.options, t_.control.start != nullptr || t_.warm_starts, warnings);
+          check_data(t_.data, t_.options, t_.choice.solver,
+                     t_.control.start != nullptr || t_.warm_starts, warnings);
       t_.kernel_memory = kernel_memory(t_.options, need.all());
       const Survey seen = survey(t_.data, pool_);
       check_scale(seen, warnings);
@@ -102,7 +101,7 @@ class Trainer {
     }
     const Pool::Grace whole(pool_, Pool::Grace::kForever);  // each is asked to end by itself
     pool_.run(costs.size(), [&](std::size_t k) {
-      Pool alone(std::max(1, pool_.threads() / static_cast<int>(kAbreast)), &t_.stop);
+      Pool alone(std::max(1, pool_.threads() / static_cast<int>(kCostsAbreast)), &t_.stop);
       const Finally finally{[&] { end(k); }};  // come what may, others wait for it
       if (may_begin(k)) work_on(k, costs[k], alone);
     });
@@ -128,7 +127,7 @@ class Trainer {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] {
       return (k == 0 || done_[k - 1].handed_over || done_[k - 1].ended) &&
-             (k < kAbreast || done_[k - kAbreast].ended);
+             (k < kCostsAbreast || done_[k - kCostsAbreast].ended);
     });
     const bool late = t_.stop.up() || t_.clock.seconds() >= t_.options.time_limit;
     return k == 0 || (!late && done_[k - 1].handed_over);
@@ -177,8 +176,8 @@ class Trainer {
       check_terms(found, terms, t_.control.resume);
       t_.groups = std::move(found.groups);
       const bool good = std::ranges::all_of(t_.groups, [&](const CheckpointGroup& g) {
-        return t_.solver == Solver::pegasos ? g.first / problems == (g.last - 1) / problems
-                                            : g.last - g.first == 1;
+        return t_.choice.solver == Solver::pegasos ? g.first / problems == (g.last - 1) / problems
+                                                   : g.last - g.first == 1;
       });
       if (t_.groups.back().last != problems * costs || !good) {
         fail_file("checkpoint.content", t_.control.resume, "it is about other classes");
@@ -190,7 +189,7 @@ class Trainer {
         t_.groups.push_back({.first = first, .last = std::min(problems, first + together)});
       }
     } else {
-      const bool swept = t_.solver == Solver::pegasos && problems > 1;
+      const bool swept = t_.choice.solver == Solver::pegasos && problems > 1;
       const std::size_t groups = swept ? sweeps(problems) : problems;
       for (std::size_t c = 0; c < costs; ++c) {
         for (std::size_t g = 0; g < groups; ++g) {
@@ -229,7 +228,8 @@ class Trainer {
 
     Origin& origin = model.origin;
     origin.solver = t_.options.solver == Solver::automatic ? "auto:" : "";
-    origin.solver += to_string(t_.solver);
+    origin.solver += to_string(t_.choice.solver);
+    origin.because = t_.choice.because;
     origin.class_weights = class_weights(t_.data, t_.options, warnings);
     t_.costs = row_costs(t_.data, origin.class_weights);
     check_costs(t_.data, t_.costs);
@@ -254,7 +254,7 @@ class Trainer {
     if (!shape_.model.kernel.linear() && t_.data.rows() >= UINT32_MAX) {
       fail("usage.value", "--kernel: takes less than 2^32 - 1 rows");
     }
-    if (t_.solver == Solver::pegasos && t_.warm_starts && t_.options.pegasos.t0 == 0) {
+    if (t_.choice.solver == Solver::pegasos && t_.warm_starts && t_.options.pegasos.t0 == 0) {
       fail("usage.value", "--t0: with several costs expected at least 1: step 1 forgets the last");
     }
     if (t_.control.start == nullptr) return;
@@ -263,7 +263,7 @@ class Trainer {
       fail("usage.value", "--start: training with a kernel begins at 0");
     }
     if (!start.kernel.linear()) fail("model.start", "the model to start from has a kernel");
-    if (t_.solver == Solver::pegasos && t_.options.pegasos.t0 == 0) {
+    if (t_.choice.solver == Solver::pegasos && t_.options.pegasos.t0 == 0) {
       fail("usage.value", "--t0: with --start expected at least 1: step 1 forgets where it began");
     }
     if (start.index_base != t_.data.index_base()) {

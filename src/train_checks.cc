@@ -18,8 +18,8 @@ constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a t
 
 }  // namespace
 
-TrainingMemory check_data(const Dataset& data, const TrainOptions& options, bool start,
-                          std::vector<Error>& warnings) {
+TrainingMemory check_data(const Dataset& data, const TrainOptions& options, Solver solver,
+                          bool start, std::vector<Error>& warnings) {
   const std::size_t classes = data.classes().size();
   if (data.rows() == 0) fail("data.empty", "no rows");
   if (classes < 2) {
@@ -39,7 +39,7 @@ TrainingMemory check_data(const Dataset& data, const TrainOptions& options, bool
   const auto threads =
       static_cast<std::uint64_t>(options.threads > 0 ? options.threads : available_cores());
   SweepShape sweep;
-  if (chosen_solver(options) == Solver::pegasos) {
+  if (solver == Solver::pegasos) {
     sweep.kernel = !options.pegasos.kernel.linear();
     sweep.planes = std::min(planes, kSweepClasses * (sweep.kernel ? 1 : threads));
     if (options.pegasos.budget > 0) sweep.planes = planes;
@@ -52,21 +52,28 @@ TrainingMemory check_data(const Dataset& data, const TrainOptions& options, bool
     need.weights *= static_cast<double>(options.path.size() + 1);
     need.work += 8 * static_cast<double>(planes) * static_cast<double>(data.rows());
   }
-  const Solver solver = chosen_solver(options);
-  if (cutting_planes(solver) || solver == Solver::newton) {
+  if (solver != Solver::pegasos) {
     const bool sparse = are_sparse(data.nonzeros(), data.features(), planes);
     const std::uint64_t dimension =
         (sparse ? std::min(data.nonzeros(), data.features()) : data.features()) + 1;
-    const double one = solver == Solver::newton
-                           ? newton_memory(data, dimension)
+    const double one = solver == Solver::newton ? newton_memory(data, dimension)
+                       : solver == Solver::dual
+                           ? dual_memory(data, dimension)
                            : planes_memory(data, dimension, solver, options.planes);
-    const double all = one * static_cast<double>(std::min(planes, threads));  // solved side by side
+    // Solved side by side.
+    const std::uint64_t problems =
+        planes * std::clamp<std::uint64_t>(options.path.size(), 1, kCostsAbreast);
+    const double all = one * static_cast<double>(std::min(problems, threads));
     if (all > 0.9 * static_cast<double>(physical_memory())) {
+      const std::string_view what = solver == Solver::newton ? "the matrices"
+                                    : solver == Solver::dual ? "the variables"
+                                                             : "the planes";
       fail("memory.model",
-           fmt::format("{} of --solver {} would need {:.1f} GiB",
-                       solver == Solver::newton ? "the matrices" : "the planes", to_string(solver),
+           fmt::format("{} of --solver {} would need {:.1f} GiB", what, to_string(solver),
                        all / 0x1p30),
-           solver == Solver::newton ? "--solver dual needs less" : "lower --planes");
+           solver == Solver::newton ? "--solver dual needs less"
+           : solver == Solver::dual ? "lower --threads"
+                                    : "lower --planes");
     }
     need.work += all;
   }

@@ -13,12 +13,13 @@
 
 namespace hinge {
 
+constexpr std::size_t kCostsAbreast = 4;     // costs of a path worked on at the same time, at most
 constexpr std::uint64_t kSweepClasses = 32;  // most classes of a sweep of Pegasos over the rows
 
 // Refuses data that cannot be trained on, or not in the memory there is (data.*, limit.*,
 // memory.*); returns how much training takes. `start`: it begins at a model.
-TrainingMemory check_data(const Dataset& data, const TrainOptions& options, bool start,
-                          std::vector<Error>& warnings);
+TrainingMemory check_data(const Dataset& data, const TrainOptions& options, Solver solver,
+                          bool start, std::vector<Error>& warnings);
 
 // Memory for kernel values that are kept, where `need` is what training takes besides; how much
 // there is changes the time only.

@@ -115,7 +115,7 @@ bool CostTraining::has_start(std::size_t k) const {
 // takes whole passes to begin.
 bool CostTraining::skip(std::size_t first, std::size_t last) {
   const bool stop = t_.stop.up();
-  const bool late = cutting_planes(t_.solver) && report_.model.problems.size() > 1 &&
+  const bool late = cutting_planes(t_.choice.solver) && report_.model.problems.size() > 1 &&
                     t_.clock.seconds() >= t_.options.time_limit;
   if ((!stop && !late) || has_start(first)) return false;
   for (std::size_t k = first; k < last; ++k) {
@@ -181,12 +181,12 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
       Start& early = solutions[k - first].early;
       if (!early.w.empty()) hand_over(k, std::move(early));
     }
-  } else if (t_.solver == Solver::pegasos) {
+  } else if (t_.choice.solver == Solver::pegasos) {
     solutions = solve_pegasos(problems, options, monitors, pool);
-  } else if (cutting_planes(t_.solver)) {
-    solutions.push_back(solve_planes(problems[0], t_.solver, options, monitors[0], pool));
+  } else if (cutting_planes(t_.choice.solver)) {
+    solutions.push_back(solve_planes(problems[0], t_.choice.solver, options, monitors[0], pool));
   } else {
-    const auto one = t_.solver == Solver::newton ? solve_newton : solve_dual;
+    const auto one = t_.choice.solver == Solver::newton ? solve_newton : solve_dual;
     solutions.push_back(one(problems[0], options, monitors[0], pool));
   }
   const double share = solve_clock.seconds() / static_cast<double>(last - first);
@@ -249,7 +249,7 @@ void CostTraining::count(std::size_t k, const Solution& solution, const Monitor&
   report_.solve_seconds += solve_seconds;
   report_.iterations += solution.iterations;
   // A sweep of Pegasos touches a row once for all its classes.
-  report_.rows_touched = t_.solver == Solver::pegasos
+  report_.rows_touched = t_.choice.solver == Solver::pegasos
                              ? std::max(report_.rows_touched, solution.rows_touched)
                              : report_.rows_touched + solution.rows_touched;
   report_.objective_rows += solution.objective_rows;
@@ -271,7 +271,7 @@ void CostTraining::keep(std::size_t k, const Problem& problem, Solution& solutio
     out.certificate = certify(problem, solution.w, solution.alpha, pool);
     // Where planes cancel each other, their rounding may leave points that are worse than 0;
     // dual variables that an interrupt left unmeasured may be so too.
-    const bool lost = cutting_planes(t_.solver) && t_.control.start == nullptr &&
+    const bool lost = cutting_planes(t_.choice.solver) && t_.control.start == nullptr &&
                       out.certificate.primal > initial_primal_;
     const bool no_bound = out.certificate.dual < 0;
     if (lost || no_bound) {
@@ -393,7 +393,7 @@ Start CostTraining::start_from_model(std::size_t k, const Problem& problem) cons
     start.alpha = expand(before, witness);
     fit(start.alpha, before, problem);
     if (problem.free_bias) balance(problem, start.alpha);
-  } else if (t_.solver == Solver::dual) {
+  } else if (t_.choice.solver == Solver::dual) {
     fail("model.start", "the model to start from has no proof for these rows",
          "--solver dual begins at a proof; --solver focus begins at any model");
   }

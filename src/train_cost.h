@@ -12,6 +12,7 @@
 #include "base/parallel.h"
 #include "base/stop.h"
 #include "base/stopwatch.h"
+#include "choose_solver.h"
 #include "data/problem.h"
 #include "hinge/train.h"
 #include "solve/solver.h"
@@ -25,7 +26,7 @@ struct Training {
   const Dataset& data;
   const TrainOptions& options;
   const TrainControl& control;
-  const Solver solver;
+  const SolverChoice choice;
   const double gap;  // asked for; 0 = none
   const StopToken stop{control.stop};
   const Stopwatch clock = {};

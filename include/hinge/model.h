@@ -69,6 +69,7 @@ struct ClassWeight {
 // Where the model comes from: enough for `verify` to state the problem again.
 struct Origin {
   std::string solver;                      // "auto:dual"
+  std::string because;                     // of auto: why that one, in words
   double cost = 1;                         // C
   double gap = 0;                          // what was asked for
   double bias_feature = 0;                 // value of the constant feature; 0 = no bias

@@ -73,7 +73,7 @@ TrainingMemory training_memory(const Dataset& data, std::uint64_t planes, const 
   const double columns = sparse ? nonzeros : static_cast<double>(data.features());  // at most
   TrainingMemory memory;
   memory.rows = 16 * rows + (data.precision() == Precision::f32 ? 8 : 12) * nonzeros;
-  memory.work = 32 * rows + (sparse ? memory.rows + 4 * nonzeros : 0.0);
+  memory.work = 16 * rows + (sparse ? memory.rows + 4 * nonzeros : 0.0);
   memory.weights = 8 * columns * (static_cast<double>(planes) + 2);
   if (sweep.planes > 0) {
     // For each row and hyperplane: signs, counts (now, and at two marks), score, dual variable; for

@@ -43,6 +43,7 @@ Json options_json(const Model& model, double cost) {
                {"seed", o.seed},
                {"reject", model.reject}};
   if (o.free_bias) json.add("free_bias", true);
+  if (!o.because.empty()) json.add("because", o.because);
   return json;
 }
 
@@ -306,8 +307,10 @@ void read_metadata(const TensorFile& file, Model& model) {
   o.cost = real(file, options.at("cost"));
   o.gap = real(file, options.at("gap"));
   o.bias_feature = real(file, options.at("bias_feature"));
-  o.free_bias = std::ranges::find(options.names(), "free_bias") != options.names().end() &&
-                options.at("free_bias").get<bool>();
+  const std::span<const std::string> names = options.names();
+  const auto has = [&](const char* name) { return std::ranges::find(names, name) != names.end(); };
+  o.free_bias = has("free_bias") && options.at("free_bias").get<bool>();
+  if (has("because")) o.because = options.at("because").get<std::string>();
   for (const Json& pair : list(file, options.at("class_weights"))) {
     o.class_weights.push_back({whole<std::int64_t>(file, pair.at(0)), real(file, pair.at(1))});
   }

@@ -670,6 +670,15 @@ class DualDescent {
 
 }  // namespace
 
+double dual_memory(const Dataset& data, std::uint64_t dimension) {
+  // Variables, gradients, items and what leaps and line searches keep of each row; copies of rows;
+  // w, the best one, and those of leaps.
+  const double entry = data.precision() == Precision::f32 ? 8 : 12;
+  return 128 * static_cast<double>(data.rows()) +
+         kCopyBelow * entry * static_cast<double>(data.nonzeros()) +
+         8 * 6 * static_cast<double>(dimension);
+}
+
 Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                     Pool& pool) {
   return problem.data->visit(

@@ -16,6 +16,8 @@
 
 namespace hinge {
 
+constexpr double kCopyBelow = 0.2;  // of the entries of all rows
+
 template <class Value>
 class WorkingRows {
  public:
@@ -64,7 +66,6 @@ class WorkingRows {
   }
 
  private:
-  static constexpr double kCopyBelow = 0.2;  // of the entries of all rows
   static constexpr std::size_t kBlock = 1024;
 
   void copy(std::uint64_t size, Pool& pool) {

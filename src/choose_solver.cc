@@ -1,0 +1,65 @@
+#include "choose_solver.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace hinge {
+namespace {
+
+// The mean of |x|^2 over rows spread evenly through the data.
+double mean_square(const Dataset& data) {
+  constexpr std::uint64_t kSample = 4096;
+  return data.visit([&](const auto& m) {
+    const std::uint64_t step = std::max<std::uint64_t>(1, m.rows / kSample);
+    double sum = 0, rows = 0;
+    for (std::uint64_t i = 0; i < m.rows; i += step, rows += 1) {
+      for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
+        sum += static_cast<double>(m.values[k]) * static_cast<double>(m.values[k]);
+      }
+    }
+    return sum / std::max(1.0, rows);
+  });
+}
+
+}  // namespace
+
+// Dual descent visits rows, newton factors a matrix of columns x columns. What makes descent slow
+// is C |x|^2, the number of times over that a row of mean length could be fitted by itself: above
+// some tens the variables of many rows lie between their bounds and hang together. Newton's steps
+// hardly depend on it. Measured on one thread (a9a, w8a, covtype, digits, and generated rows like
+// covtype, real-sim and dense ones of 50 to 4000 columns, C = 0.01, 1 and 100, gaps 1e-2 to 1e-6):
+//   columns    newton is ahead
+//   <= 150     above C |x|^2 = 0.3; with 200,000 rows or more always, since its steps on subsamples
+//              leave few for all rows
+//   <= 300     above 30; at gaps of 1e-4 and less from 1 on
+//   <= 2500    above 30, where descent takes 3 to 10 times as long or does not arrive
+//   more       never by much: a matrix is too large, and text, which has more, suits descent
+// and never with fewer than 20 rows a column.
+SolverChoice choose_solver(const TrainOptions& options, const Dataset& data) {
+  if (options.solver != Solver::automatic) return {options.solver, {}};
+  if (!options.pegasos.kernel.linear()) return {Solver::pegasos, "it is the one with kernels"};
+  constexpr double kRowsPerColumn = 20, kMostColumns = 2500;
+  const auto rows = static_cast<double>(data.rows()),
+             columns = static_cast<double>(data.features() + (options.bias > 0 ? 1 : 0));
+  if (columns > kMostColumns) {
+    return {Solver::dual, fmt::format("{:.0f} columns are many", columns)};
+  }
+  if (rows < kRowsPerColumn * columns) {
+    return {Solver::dual, fmt::format("there are only {:.2g} rows a column", rows / columns)};
+  }
+  const double cost = options.lambda > 0     ? 1 / (options.lambda * rows)
+                      : options.path.empty() ? options.cost
+                                             : std::ranges::max(options.path);
+  const double hardness = cost * mean_square(data);
+  const double gap = options.gap.value_or(kDefaultGap);
+  const bool newton = columns <= 150   ? hardness > 0.3 || rows >= 200'000
+                      : columns <= 300 ? hardness > 30 || (gap <= 1e-4 && hardness >= 1)
+                                       : hardness > 30;
+  const std::string shape =
+      fmt::format("there are {:.2g} rows a column and C |x|^2 is {:.2g}", rows / columns, hardness);
+  return {newton ? Solver::newton : Solver::dual, shape};
+}
+
+}  // namespace hinge
