@@ -36,13 +36,15 @@ double mean_square(const Dataset& data) {
 //   <= 300     above 30; at gaps of 1e-4 and less from 1 on
 //   <= 2500    above 30, where descent takes 3 to 10 times as long or does not arrive
 //   more       never by much: a matrix is too large, and text, which has more, suits descent
-// and never with fewer than 20 rows a column.
+// and never with fewer than 20 rows a column. Below 5,000 rows either takes milliseconds, unless
+// C |x|^2 is large.
 SolverChoice choose_solver(const TrainOptions& options, const Dataset& data) {
   if (options.solver != Solver::automatic) return {options.solver, {}};
   if (!options.pegasos.kernel.linear()) return {Solver::pegasos, "it is the one with kernels"};
   constexpr double kRowsPerColumn = 20, kMostColumns = 2500;
   const auto rows = static_cast<double>(data.rows()),
-             columns = static_cast<double>(data.features() + (options.bias > 0 ? 1 : 0));
+             columns = static_cast<double>(data.features() +
+                                           (options.free_bias || options.bias > 0 ? 1 : 0));
   if (columns > kMostColumns) {
     return {Solver::dual, fmt::format("{:.0f} columns are many", columns)};
   }
@@ -54,9 +56,10 @@ SolverChoice choose_solver(const TrainOptions& options, const Dataset& data) {
                                              : std::ranges::max(options.path);
   const double hardness = cost * mean_square(data);
   const double gap = options.gap.value_or(kDefaultGap);
-  const bool newton = columns <= 150   ? hardness > 0.3 || rows >= 200'000
-                      : columns <= 300 ? hardness > 30 || (gap <= 1e-4 && hardness >= 1)
-                                       : hardness > 30;
+  const bool newton = hardness > 30                    ? true
+                      : columns <= 150 && rows >= 5000 ? hardness > 0.3 || rows >= 200'000
+                      : columns <= 300 && rows >= 5000 ? gap <= 1e-4 && hardness >= 1
+                                                       : false;
   const std::string shape =
       fmt::format("there are {:.2g} rows a column and C |x|^2 is {:.2g}", rows / columns, hardness);
   return {newton ? Solver::newton : Solver::dual, shape};

@@ -82,7 +82,9 @@ Result<std::vector<Metrics>> cross_validate_path(const Dataset& data, int folds,
       const std::vector<TrainReport> runs =
           take(train_path(fold_of(data, part, fold, false, stop), options, control));
       const bool cut = runs.size() < costs && control.stop != nullptr && control.stop->load();
-      if (cut || runs.back().status == StopReason::interrupted) {
+      const bool interrupted = std::ranges::any_of(
+          runs, [](const TrainReport& run) { return run.status == StopReason::interrupted; });
+      if (cut || interrupted) {
         fail("run.interrupted", fmt::format("interrupted in fold {} of {}", fold + 1, folds));
       }
       if (runs.size() < costs) {

@@ -95,13 +95,19 @@ class Trainer {
   // So several may run at the same time, and what they find does not depend on whether they do.
   void work(std::span<const double> costs) {
     done_.resize(costs.size());
-    if (costs.size() == 1) {
-      work_on(0, costs[0], pool_);
+    // Other solvers share out their work among the threads, and tell only where they ended.
+    const bool abreast = t_.choice.solver == Solver::dual && shape_.model.problems.size() == 1;
+    if (costs.size() == 1 || !abreast) {
+      for (std::size_t k = 0; k < costs.size() && may_begin(k); ++k) {
+        const Finally finally{[&] { end(k); }};
+        work_on(k, costs[k], pool_);
+      }
       return;
     }
+    const auto sharing = static_cast<int>(std::min(kCostsAbreast, costs.size()));
     const Pool::Grace whole(pool_, Pool::Grace::kForever);  // each is asked to end by itself
     pool_.run(costs.size(), [&](std::size_t k) {
-      Pool alone(std::max(1, pool_.threads() / static_cast<int>(kCostsAbreast)), &t_.stop);
+      Pool alone((pool_.threads() + sharing - 1) / sharing, &t_.stop);
       const Finally finally{[&] { end(k); }};  // come what may, others wait for it
       if (may_begin(k)) work_on(k, costs[k], alone);
     });
@@ -111,12 +117,16 @@ class Trainer {
     WarmStarts from;
     if (k > 0) from = std::move(done_[k - 1].next);
     CostTraining training(t_, shape_, k, cost, pool);
-    TrainReport report = training.run(std::move(from), [&](WarmStarts next) {
-      const std::lock_guard lock(mutex_);
-      done_[k].next = std::move(next);
-      done_[k].handed_over = true;
-      changed_.notify_all();
-    });
+    std::function<void(WarmStarts)> hand_over;
+    if (k + 1 < done_.size()) {
+      hand_over = [&](WarmStarts next) {
+        const std::lock_guard lock(mutex_);
+        done_[k].next = std::move(next);
+        done_[k].handed_over = true;
+        changed_.notify_all();
+      };
+    }
+    TrainReport report = training.run(std::move(from), std::move(hand_over));
     const std::lock_guard lock(mutex_);
     done_[k].report = std::move(report);
     deliver();
@@ -141,8 +151,8 @@ class Trainer {
 
   // Tells of the models that are there, in their order.
   void deliver() {
-    for (; delivered_ < done_.size() && done_[delivered_].report; ++delivered_) {
-      TrainReport& report = *done_[delivered_].report;
+    while (delivered_ < done_.size() && done_[delivered_].report) {
+      TrainReport& report = *done_[delivered_++].report;
       report.threads = pool_.threads() - pool_.missing();
       // Problems, or costs, ran side by side: share out the wall time as their own clocks did.
       const double seconds = t_.clock.seconds() - std::exchange(last_delivery_, t_.clock.seconds());
@@ -153,7 +163,10 @@ class Trainer {
         report.certify_seconds *= scale;
       }
       bound_witnesses();
-      if (t_.control.finished) t_.control.finished(report);
+      if (t_.control.finished) {
+        const std::lock_guard watching(t_.observing);
+        t_.control.finished(report);
+      }
     }
   }
 
@@ -286,12 +299,12 @@ class Trainer {
 
   // Proofs are kept as long as those of all models are not too large.
   void bound_witnesses() {
-    TrainReport& last = *done_[delivered_].report;
+    TrainReport& last = *done_[delivered_ - 1].report;
     for (const BinaryProblem& problem : last.model.problems) {
       witness_bytes_ += problem.witness.states.size() + 8 * problem.witness.free.size();
     }
     if (witness_bytes_ <= kMaxWitnessBytes) return;
-    for (std::size_t k = 0; k <= delivered_; ++k) {
+    for (std::size_t k = 0; k < delivered_; ++k) {
       for (BinaryProblem& problem : done_[k].report->model.problems) problem.witness = {};
     }
     if (!std::exchange(witnesses_dropped_, true)) {

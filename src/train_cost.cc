@@ -59,6 +59,7 @@ CostTraining::CostTraining(Training& training, const TrainReport& shape, std::si
 
 TrainReport CostTraining::run(WarmStarts from, std::function<void(WarmStarts)> hand_over) {
   warm_ = std::move(from);
+  next_.cut = warm_.cut;
   hand_over_ = std::move(hand_over);
   try {
     solve_all();
@@ -100,7 +101,7 @@ void CostTraining::solve_all() {
 void CostTraining::hand_over(std::size_t k, Start start) {
   const std::lock_guard lock(mutex_);
   const std::size_t problems = report_.model.problems.size();
-  if (!t_.warm_starts || handed_ == problems || !next_.start[k].w.empty()) return;
+  if (!hand_over_ || handed_ == problems || !next_.start[k].w.empty()) return;
   next_.start[k] = std::move(start);
   if (++handed_ == problems) hand_over_(std::move(next_));
 }
@@ -141,7 +142,7 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
   const std::size_t first = group.first - problem_offset_, last = group.last - problem_offset_;
   if (!group.state && skip(first, last)) return;
   std::optional<CheckpointBook::Keeper> keeper;
-  if (t_.book && !group.done) keeper.emplace(*t_.book, number);
+  if (t_.book && !group.done && !warm_.cut) keeper.emplace(*t_.book, number);
   std::vector<std::vector<std::int8_t>> y;
   std::vector<Problem> problems;
   std::vector<Monitor> monitors;
@@ -170,7 +171,7 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
                            .kernel_memory = t_.kernel_memory};
   options.pegasos.kernel = model.kernel;
   if (group.state) options.resume = *group.state;
-  if (t_.warm_starts) options.early = [&](const Start& early) { hand_over(first, early); };
+  if (hand_over_) options.early = [&](const Start& early) { hand_over(first, early); };
   const Stopwatch solve_clock;
   std::vector<Solution> solutions;
   std::vector<bool> reached;  // the gap, as the solver sees it
@@ -210,6 +211,10 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
     if (!model.kernel.linear()) {  // judged when all classes are there
       in_kernel_[k] = {std::move(solution), interrupted};
       continue;
+    }
+    if (monitors[k - first].stopped()) {
+      const std::lock_guard lock(mutex_);
+      next_.cut = true;
     }
     keep(k, problems[k - first], solution, pool);
     note_end(k, interrupted);

@@ -35,7 +35,7 @@ struct Training {
   std::vector<double> costs = {};   // c_i
   double total = 0;                 // sum of c_i
   std::uint64_t kernel_memory = 0;  // for kernel values that are kept
-  bool warm_starts = false;         // each model of several begins where one before it ended
+  bool warm_starts = false;         // each model of several begins on the way of the one before it
   bool witness = options.witness;   // to be kept
   CheckpointGroups groups = {};     // problems solved together, and the states to go on from
   std::optional<CheckpointBook> book = {};
@@ -45,6 +45,7 @@ struct Training {
 // Where the models of another cost may begin.
 struct WarmStarts {
   double cost = 0;           // 0: none
+  bool cut = false;          // a limit decided where: another run would not begin there
   std::vector<Start> start;  // one a problem
 };
 
@@ -55,8 +56,8 @@ class CostTraining {
   CostTraining(Training& training, const TrainReport& shape, std::size_t number, double cost,
                Pool& pool);
 
-  // `hand_over` is called by one thread, once the next cost can begin, which may be long before the
-  // end; never if a problem was not begun.
+  // `hand_over`, which may be empty, is called by one thread, once the next cost can begin, which
+  // may be long before the end; never if a problem was not begun.
   TrainReport run(WarmStarts from, std::function<void(WarmStarts)> hand_over);
 
  private:

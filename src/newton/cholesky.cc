@@ -28,7 +28,8 @@ void factor_diagonal(double* a, std::size_t stride, std::size_t size, const doub
     }
     const double pivot = row[i] - kernels.dot_dense(row, row, i);
     row[i] = std::sqrt(pivot > floors[i] ? pivot : floors[i]);
-    inverse[i] = 1 / row[i];
+    // What is left of a column whose pivot was rounding is rounding too.
+    inverse[i] = pivot > floors[i] ? 1 / row[i] : 0;
   }
 }
 

@@ -1,4 +1,4 @@
-// F'' = I + curvature sum_i c_i x_i x_i^T over the rows between their bounds (newton_part.h), and
+// F'' = I + curvature sum_i c_i x_i x_i^T over the rows between their bounds (newton/part.h), and
 // the system of a Newton step: solved by products with F'' where that costs less than to build and
 // factor it, which depends on columns, rows and how well conditioned it proves.
 #pragma once

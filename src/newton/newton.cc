@@ -1,5 +1,5 @@
 // Map: Newton::work is the way from samples of the rows (climb) to all of them (work_on_all) to
-// those near the margin (work_near); iterate() takes steps on a part; newton_part.h says what a
+// those near the margin (work_near); iterate() takes steps on a part; newton/part.h says what a
 // step is.
 #include <fmt/core.h>
 
@@ -32,6 +32,7 @@ constexpr double kNarrowBelow = 1e-3;    // gap below which rows near the margin
 constexpr double kNarrowWidth = 4;       // near: within so many half corners
 constexpr double kNarrowShare = 0.5;     // of the rows, at most, or it does not pay
 constexpr double kNarrowGap = 0.1;       // of the last exact gap: the aim on the chosen rows
+constexpr double kFallen = 1e-3;         // P, since it was computed from the rows: do so again
 constexpr double kTrusted = 1e-11;       // P and D as kept by the steps are right to this share
 constexpr std::uint64_t kIdle = 1000;    // steps without progress that mean "stalled",
 constexpr std::uint64_t kIdleFine = 30;  // where little is left to gain
@@ -77,8 +78,8 @@ class Newton {
     whole_->archive(archive);
     archive.sized(best_w_, problem_.dimension());
     archive.sized(joined_, m_.rows);
-    archive(primal_, dual_, sharpen_, tried_, idle_, least_, narrow_, solution_.iterations,
-            solution_.rows_touched);
+    archive(primal_, dual_, measured_, sharpen_, tried_, idle_, least_, narrow_,
+            solution_.iterations, solution_.rows_touched);
     archive.require(sharpen_ > 1 && std::isfinite(sharpen_));
   }
 
@@ -346,6 +347,7 @@ class Newton {
   }
   void take_primal(double primal) {
     if (!std::isfinite(primal)) {
+      if (std::isfinite(primal_)) return;
       fail("solver.nonfinite",
            fmt::format("the objective is not finite after {:.0f} passes over the data", passes()),
            "scale the data, or lower --cost");
@@ -360,7 +362,13 @@ class Newton {
   void take_values() {
     Part& part = *whole_;
     double slack = kTrusted * part.primal();
-    if (part.primal() - part.dual() < kFineGap * 10 * part.primal()) {
+    // Nor where they are about to say that it is done, or where P has fallen far below what their
+    // rounding was small beside.
+    const double gap = std::max(kFineGap * 10, 2 * monitor_.limits().gap);
+    const bool fine = part.primal() - part.dual() < gap * part.primal();
+    if (!std::isfinite(measured_)) measured_ = part.primal();
+    if (fine || part.primal() < kFallen * measured_) {
+      measured_ = part.primal();
       part.measure_margins();
       part.settle();
       part.measure_sum();
@@ -420,6 +428,7 @@ class Newton {
   std::uint64_t tried_ = 0;  // steps since the centres changed
   std::uint64_t idle_ = 0;   // steps, about, without progress
   double least_ = std::numeric_limits<double>::infinity();
+  double measured_ = std::numeric_limits<double>::infinity();  // P when it was, from the rows
   bool narrow_ = false;
   bool stopped_ = false;
   Solution solution_;
@@ -439,7 +448,8 @@ double newton_memory(const Dataset& data, std::uint64_t dimension) {
   // Rows without holes if they are so, and of all of them samples and those near the margin.
   const double copies =
       1.5 * std::min((value + 4) * static_cast<double>(data.nonzeros()), value * rows * columns);
-  return NewtonSystem::memory(dimension) + 8 * 64 * columns + 8 * 10 * rows + copies;
+  const double blocks = std::clamp(static_cast<double>(data.nonzeros()) / (2 * columns), 1.0, 64.0);
+  return NewtonSystem::memory(dimension) + 8 * 4 * blocks * columns + 8 * 10 * rows + copies;
 }
 
 }  // namespace hinge

@@ -167,8 +167,14 @@ class NewtonPart {
     double down = 0, square = 0;
     for (std::size_t j = 0; j < s.size(); ++j) down += g[j] * s[j];
     if (!(down > 0) || !std::isfinite(down)) return Step::none;
+    // F'' is at least the unit matrix: more than that is a factor spoilt by rounding.
+    constexpr double kSpoilt = 1.5;
+    double most = 0;
+    for (const double x : g) most += x * x;
+    if (!free_ && down > kSpoilt * most) return Step::none;
     for (std::size_t j = 0; j < regularised_; ++j) square += s[j] * s[j];
     const double t = search(s.data(), -down, square);
+    if (t == 0) return Step::none;
     for (std::size_t j = 0; j < w.size(); ++j) w[j] += t * s[j];
     if (free_) {
       shift(t);
@@ -295,7 +301,8 @@ class NewtonPart {
     touched_ += size();
     const double start = std::accumulate(at_zero.begin(), at_zero.end(), 0.0);
     double high = 1, high_value = first + square + unit_ * (start - sum_slopes());
-    if (!(high_value > -kSmall * first)) return 1;
+    if (high_value <= -kSmall * first) return 1;
+    if (!std::isfinite(high_value)) return 0;
     double low = 0, low_value = first;
     for (int trial = 0; trial < kTrials; ++trial) {
       const double share = std::clamp(-low_value / (high_value - low_value), kEdge, 1 - kEdge);

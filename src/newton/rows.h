@@ -133,10 +133,11 @@ class NewtonRows {
 
   // Into runs of about the same number of nonzeros, few of them: each may have vectors of its own.
   std::vector<std::uint64_t> cuts() const {
-    constexpr std::uint64_t kMost = 64, kLeast = std::uint64_t{1} << 15;
+    constexpr std::uint64_t kMost = 64, kFew = std::uint64_t{1} << 15;
+    const std::uint64_t least = std::max<std::uint64_t>(kFew, 2 * m_.features);
     const std::uint64_t all = full() ? rows() * width_ : m_.offsets[m_.rows] - m_.offsets[0];
     const std::uint64_t work = all + 4 * rows();
-    const std::uint64_t parts = std::clamp<std::uint64_t>(work / kLeast, 1, kMost);
+    const std::uint64_t parts = std::clamp<std::uint64_t>(work / least, 1, kMost);
     std::vector<std::uint64_t> cuts = {0};
     for (std::uint64_t p = 1; p < parts; ++p) {
       std::uint64_t row = rows() * p / parts;

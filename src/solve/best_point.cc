@@ -7,6 +7,7 @@ namespace hinge {
 namespace {
 
 constexpr double kMostNoise = 20;  // in roundings of a point that was computed from the data
+constexpr double kMoveNoise = 0.5;
 
 }  // namespace
 
@@ -57,8 +58,8 @@ void BestPoint::move_along(const Point& to, bool both_ways) {
   // Beyond the points of the line rounding grows from one to the next; less than the minimum is a
   // gain too.
   double t = sign * search_.minimum();
-  const auto noise = [&] { return std::abs(1 - t) * noise_ + std::abs(t); };
-  while (noise() > kMostNoise) t /= 2;
+  const auto noise = [&] { return std::abs(1 - t) * noise_ + std::abs(t) + kMoveNoise; };
+  while (t != 0 && noise() > kMostNoise) t /= 2;
   const auto there = [&t](double from, double to_there) { return from + t * (to_there - from); };
   double loss = 0;
   for (std::uint64_t i = 0; i < rows; ++i) {
@@ -80,6 +81,7 @@ void BestPoint::archive(Archive& archive) {
   archive.sized(w_, problem_.dimension());
   archive.sized(gradient_, problem_.y.size());
   archive(square_, primal_, noise_);
+  archive.require(noise_ >= 1 && noise_ <= kMostNoise + kMoveNoise);
 }
 
 }  // namespace hinge

@@ -32,7 +32,7 @@ class BestPoint {
 
   double primal() const { return primal_; }  // infinite before there is a point
   // How far that may be off, as a share of it, for want of a pass over the data.
-  double noise() const { return (noise_ - 1) * std::numeric_limits<double>::epsilon(); }
+  double noise() const { return noise_ * std::numeric_limits<double>::epsilon(); }
   const std::vector<double>& w() const { return w_; }
   std::vector<double> take() { return std::move(w_); }
 

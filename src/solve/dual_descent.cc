@@ -40,7 +40,8 @@ constexpr double kStallGap = 1e-9;        // above this gap slow progress is not
 constexpr double kLeapAfter = 20;         // epochs: the problem is not one of the easy ones
 constexpr double kLeapWidth = 8;          // later by so much for each column a nonzero
 constexpr double kLeapNoise = 2e-15;      // of |w|^2, times its length: a gain below is rounding
-constexpr double kEarly = 30;             // gaps asked for: another cost may begin
+constexpr double kEarly = 30;             // gaps asked for: another cost may begin,
+constexpr double kEarlyGap = 0.1;         // but at no more than this
 constexpr double kLeastAwake = 0.6;       // of the rows chosen; below, the others are left out
 
 template <class Value>
@@ -81,7 +82,8 @@ class DualDescent {
     return std::move(solution_);
   }
 
-  // The state after a refresh, when rows are about to be chosen anew.
+  // The state after a refresh, when rows are about to be chosen anew, and w was computed from the
+  // variables if there were leaps.
   void archive(Archive& archive) {
     archive.sized(w_, problem_.dimension());
     archive.sized(alpha_, m_.rows);
@@ -129,7 +131,7 @@ class DualDescent {
       const Pool::Grace grace(pool_, kLastLook);
       refresh();
     } catch (const Interrupted&) {
-      if (refreshes_ <= 1) {
+      if (refreshes_ <= 1 && options_.start.empty()) {
         if (problem_.free_bias) w_.back() = bias();
         unmeasured_ = true;
       }
@@ -160,7 +162,7 @@ class DualDescent {
     }
     if (options_.start.empty() || !options_.resume.empty()) return;
     if (!options_.start[0].alpha.empty()) begin_at(options_.start[0]);
-    if (!options_.start[0].w.empty()) compare(options_.start[0].w);
+    compare(options_.start[0].w);
   }
 
   // A primal point from elsewhere.
@@ -177,6 +179,7 @@ class DualDescent {
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
       loss += problem_.upper(i) * std::max(0.0, -gradient_[i]);
     }
+    if (!std::isfinite(square / 2 + loss)) return;
     best_point_.offer({w, gradient_, square, square / 2 + loss}, 0, false);
     solution_.rows_touched += m_.rows;
   }
@@ -329,8 +332,9 @@ class DualDescent {
   }
 
   bool report() {
-    if (options_.early && solution_.early.w.empty() &&
-        relative_gap() <= kEarly * monitor_.limits().gap) {
+    const double gap = monitor_.limits().gap;
+    if (options_.early && solution_.early.w.empty() && refreshes_ > 1 &&
+        relative_gap() <= std::min(kEarly * gap, std::max(gap, kEarlyGap))) {
       solution_.early = {best_point_.w(), problem_.free_bias ? best_alpha_ : alpha_};
       options_.early(solution_.early);
     }

@@ -74,7 +74,7 @@ Solution solve_dual(const Problem& problem, const SolverOptions& options, Monito
 // About how many bytes one such run takes besides the rows.
 double dual_memory(const Dataset& data, std::uint64_t dimension);
 
-// Newton steps on a smoothed problem (newton_part.h) that comes ever closer to the given one: an
+// Newton steps on a smoothed problem (newton/part.h) that comes ever closer to the given one: an
 // augmented Lagrangian. Each step factors a matrix of all columns by all columns, and there are few
 // steps: for many more rows than columns. It begins on samples of the rows and ends on those near
 // the margin, between exact passes.
