@@ -85,6 +85,10 @@ class Newton {
 
  private:
   void work() {
+    if (!std::isfinite(primal_)) {
+      fail("solver.nonfinite", "the objective is not finite at w = 0",
+           "scale the data, or lower --cost");
+    }
     if (options_.resume.empty() && report()) return;  // at w = 0
     system_.emplace(problem_, kernels_, pool_);
     whole_.emplace(NewtonRows<Value>(m_, kernels_, pool_),
@@ -346,13 +350,7 @@ class Newton {
     whole_->mark_best();
   }
   void take_primal(double primal) {
-    if (!std::isfinite(primal)) {
-      if (std::isfinite(primal_)) return;
-      fail("solver.nonfinite",
-           fmt::format("the objective is not finite after {:.0f} passes over the data", passes()),
-           "scale the data, or lower --cost");
-    }
-    if (!(primal < primal_)) return;
+    if (!(primal < primal_)) return;  // nor if it is not finite
     primal_ = primal;
     std::copy_n(whole_->w.begin(), best_w_.size(), best_w_.begin());
   }

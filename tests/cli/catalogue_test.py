@@ -1230,7 +1230,7 @@ class Binary(Scenes):
 
     def endless(self, data, **popen):
         """A training on mapped rows that would take very long, once it is well beyond reading them."""
-        process = self.start("train", data, "m", "-c", "1e9", "--gap", "1e-15", "--time-limit", "100", **popen)
+        process = self.start("train", data, "m", "-s", "dual", "-c", "1e9", "--gap", "1e-15", "--time-limit", "100", **popen)
         self.wait(lambda: cpu_seconds(process) > (1.5 if SLOW else 0.3), process, "it has trained for a while")
         return process
 
@@ -1897,7 +1897,7 @@ class Signals(CommandCase):
 
     def endless(self, *more):
         """A training that would take very long, once it is well beyond reading its data."""
-        process = self.start("train", "hard.svm", "m", "-c", "1e9", "--gap", "1e-15", "--json", *more)
+        process = self.start("train", "hard.svm", "m", "-s", "dual", "-c", "1e9", "--gap", "1e-15", "--json", *more)
         self.wait(lambda: cpu_seconds(process) > 0.3, process, "it has trained for a while")
         return process
 
@@ -1939,7 +1939,7 @@ class Signals(CommandCase):
     def test_R9_timeout_signals_twice(self):
         """Once the process and once its group: that is one signal to the user."""
         for _ in range(5):
-            done = subprocess.run(["timeout", "-s", "INT", "0.4", PROGRAM, "train", "hard.svm", "m", "-c", "1e9",
+            done = subprocess.run(["timeout", "-s", "INT", "0.4", PROGRAM, "train", "hard.svm", "m", "-s", "dual", "-c", "1e9",
                                    "--gap", "1e-15"], cwd=self.dir, capture_output=True, timeout=60)
             self.assertEqual(done.returncode, 124)
             self.assertIn(b"m holds the best model so far", done.stderr)
@@ -2000,7 +2000,7 @@ class Signals(CommandCase):
         self.assertEqual(self.finish(process).code, 143)
 
     def test_R10_time_limits_count_time_that_was_slept(self):
-        process = self.start("train", "hard.svm", "m", "-c", "1e9", "--gap", "1e-15", "--json", "--time-limit", "1")
+        process = self.start("train", "hard.svm", "m", "-s", "dual", "-c", "1e9", "--gap", "1e-15", "--json", "--time-limit", "1")
         self.wait(lambda: waiting(process) or cpu_seconds(process) > 0.1, process, "it has begun")
         process.send_signal(signal.SIGSTOP)
         time.sleep(1.2)

@@ -183,7 +183,7 @@ class FaultTest(CheckpointCase):
 
 class LockTest(CheckpointCase, ErrorCase):
     def endless(self, *more):
-        process = self.start("train", "hard.svm", "m", "-c", "1e9", "--gap", "1e-15", "--checkpoint", "ck", *more)
+        process = self.start("train", "hard.svm", "m", "-s", "dual", "-c", "1e9", "--gap", "1e-15", "--checkpoint", "ck", *more)
         self.wait(lambda: "ck.lock" in self.files() and self.read("ck.lock"), process, "it has the lock")
         return process
 
@@ -223,7 +223,7 @@ class LockTest(CheckpointCase, ErrorCase):
         self.hinge("info", "m")
 
     def test_request_without_checkpoints_does_nothing(self):
-        process = self.start("train", "hard.svm", "m", "-c", "1e9", "--gap", "1e-15")
+        process = self.start("train", "hard.svm", "m", "-s", "dual", "-c", "1e9", "--gap", "1e-15")
         time.sleep(0.3)
         process.send_signal(signal.SIGUSR1)
         time.sleep(0.1)
