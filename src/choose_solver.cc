@@ -31,9 +31,9 @@ double mean_square(const Dataset& data) {
 // hardly depend on it. Measured on one thread (a9a, w8a, covtype, digits, and generated rows like
 // covtype, real-sim and dense ones of 50 to 4000 columns, C = 0.01, 1 and 100, gaps 1e-2 to 1e-6):
 //   columns    newton is ahead
-//   <= 150     above C |x|^2 = 0.3; with 200,000 rows or more always, since its steps on subsamples
-//              leave few for all rows
-//   <= 300     above 30; at gaps of 1e-4 and less from 1 on
+//   <= 150     above C |x|^2 = 0.3, at gaps of 1e-5 and less above 0.05; with 200,000 rows or more
+//              always, since its steps on subsamples leave few for all rows
+//   <= 300     above 30; at gaps of 1e-4 and less from 1 on, if rows are full
 //   <= 2500    above 30, where descent takes 3 to 10 times as long or does not arrive
 //   more       never by much: a matrix is too large, and text, which has more, suits descent
 // and never with fewer than 20 rows a column. Below 5,000 rows either takes milliseconds, unless
@@ -56,9 +56,11 @@ SolverChoice choose_solver(const TrainOptions& options, const Dataset& data) {
                                              : std::ranges::max(options.path);
   const double hardness = cost * mean_square(data);
   const double gap = options.gap.value_or(kDefaultGap);
+  const bool full = static_cast<double>(data.nonzeros()) > 0.25 * rows * columns;
+  const double easy = gap <= 1e-5 ? 0.05 : 0.3;
   const bool newton = hardness > 30                    ? true
-                      : columns <= 150 && rows >= 5000 ? hardness > 0.3 || rows >= 200'000
-                      : columns <= 300 && rows >= 5000 ? gap <= 1e-4 && hardness >= 1
+                      : columns <= 150 && rows >= 5000 ? hardness > easy || rows >= 200'000
+                      : columns <= 300 && rows >= 5000 ? full && gap <= 1e-4 && hardness >= 1
                                                        : false;
   const std::string shape =
       fmt::format("there are {:.2g} rows a column and C |x|^2 is {:.2g}", rows / columns, hardness);

@@ -21,7 +21,9 @@ void BestPoint::take(const Point& point) {
 
 void BestPoint::offer(const Point& point, double enough, bool thorough) {
   if (w_.empty() || point.primal <= std::min(enough, primal_)) {
+    const bool from_zero = w_.empty() && std::isfinite(primal_);
     take(point);
+    if (from_zero && point.primal > enough) move_along({}, true);
     return;
   }
   move_along(point, thorough);
@@ -78,8 +80,8 @@ void BestPoint::move_along(const Point& to, bool both_ways) {
 }
 
 void BestPoint::archive(Archive& archive) {
-  archive.sized(w_, problem_.dimension());
-  archive.sized(gradient_, problem_.y.size());
+  archive.sized_or_empty(w_, problem_.dimension());
+  archive.sized(gradient_, w_.empty() ? 0 : problem_.y.size());
   archive(square_, primal_, noise_);
   archive.require(noise_ >= 1 && noise_ <= kMostNoise + kMoveNoise);
 }

@@ -29,16 +29,18 @@ class BestPoint {
   // `thorough`, multiples count as well. They matter with large costs: many rows have margins a
   // little below 1 then.
   void offer(const Point& point, double enough, bool thorough);
+  void offer_zero(double primal) { primal_ = primal; }  // w = 0, as the first
 
   double primal() const { return primal_; }  // infinite before there is a point
   // How far that may be off, as a share of it, for want of a pass over the data.
   double noise() const { return noise_ * std::numeric_limits<double>::epsilon(); }
-  const std::vector<double>& w() const { return w_; }
-  std::vector<double> take() { return std::move(w_); }
+  std::vector<double> w() const { return w_.empty() ? zero() : w_; }
+  std::vector<double> take() { return w_.empty() ? zero() : std::move(w_); }
 
   void archive(Archive& archive);
 
  private:
+  std::vector<double> zero() const { return std::vector<double>(problem_.dimension()); }
   void take(const Point& point);
   void move_along(const Point& to, bool both_ways);
 
@@ -46,7 +48,7 @@ class BestPoint {
 
   const Problem& problem_;
   LineSearch search_{0, 0, kFarthest};
-  std::vector<double> w_, gradient_;
+  std::vector<double> w_, gradient_;  // empty: 0
   double square_ = 0, primal_ = std::numeric_limits<double>::infinity();
   double noise_ = 1;  // how far margins and w may be apart, in roundings
 };

@@ -321,8 +321,12 @@ class DualDescent {
     const double dual = sum.alpha - norm / 2 - std::abs(sum_ * best_);
     if (problem_.free_bias && (dual > dual_ || best_alpha_.empty())) best_alpha_ = alpha_;
     dual_ = std::max(dual_, dual);
-    best_point_.offer({w_, gradient_, norm, norm / 2 + sum.loss},
-                      dual_ / (1 - std::min(0.5, monitor_.limits().gap)), slow());
+    if (at_zero_ && !problem_.free_bias) {
+      best_point_.offer_zero(sum.loss);
+    } else {
+      best_point_.offer({w_, gradient_, norm, norm / 2 + sum.loss},
+                        dual_ / (1 - std::min(0.5, monitor_.limits().gap)), slow());
+    }
     exact_gap_ = best_point_.primal() - dual;
     if (estimate_ > 0) trust_ = std::clamp(exact_gap_ / estimate_, 0.02, 1.5);
     rest_beyond_ = kRestFactor * std::sqrt(sum.squares / static_cast<double>(m_.rows));
