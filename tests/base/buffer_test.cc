@@ -70,9 +70,9 @@ TEST(Buffer, LargeBuffersGrowSideBySide) {
     a.append(part.data(), step);
     b.append(part.data(), step);
   }
-  const std::uint64_t before = mapped_bytes();
   EXPECT_TRUE(counts(a, 12 * step));
   EXPECT_TRUE(counts(b, 12 * step));
+  const std::uint64_t before = mapped_bytes();
   const std::uint64_t bytes = 4 * 12 * step;
   a = {};
   b = {};

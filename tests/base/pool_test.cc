@@ -55,6 +55,13 @@ std::uint64_t run_sum(Pool& pool, std::size_t blocks) {
   return std::accumulate(parts.begin(), parts.end(), std::uint64_t{0});
 }
 
+// Returns when all threads of the pool are at work. A fork beside a thread that is just starting
+// would leave locks of ASan taken in the child for ever.
+void start_all(Pool& pool) {
+  std::latch all(pool.threads());
+  pool.run(static_cast<std::size_t>(pool.threads()), [&](std::size_t) { all.arrive_and_wait(); });
+}
+
 // The exit status of a child that runs f; a child that hangs is ended by its alarm.
 template <class F>
 int in_child(F f) {
@@ -214,6 +221,7 @@ TEST(Pool, ExceptionPassesThroughNestedPools) {
 TEST(Pool, WorksInAForkedChild) {
   if (HINGE_TSAN) GTEST_SKIP() << "TSan does not follow threads into a forked child";
   auto pool = std::make_unique<Pool>(4);
+  start_all(*pool);
   ASSERT_EQ(run_sum(*pool, 100), 5050U);
   EXPECT_EQ(in_child([&] {
               const bool good = run_sum(*pool, 100) == 5050 && run_sum(*pool, 10) == 55;
@@ -227,6 +235,7 @@ TEST(Pool, WorksInAForkedChild) {
 TEST(Pool, ForkedChildMayLeaveItUnused) {
   if (HINGE_TSAN) GTEST_SKIP() << "TSan does not follow threads into a forked child";
   auto pool = std::make_unique<Pool>(4);
+  start_all(*pool);
   ASSERT_EQ(run_sum(*pool, 100), 5050U);
   EXPECT_EQ(in_child([&] {
               pool.reset();
