@@ -65,7 +65,7 @@ class Trainer {
     }
     check_pegasos();
     cut_into_groups(costs.size(), warnings);
-    const double prepared = last_delivery_ = t_.clock.seconds();
+    const double prepared = t_.clock.seconds();
     work(costs);
     std::vector<TrainReport> reports;
     for (Done& one : done_) {
@@ -91,83 +91,125 @@ class Trainer {
   }
 
  private:
-  // Costs are begun in their order, each where the one before it is when most of its work is done.
-  // So several may run at the same time, and what they find does not depend on whether they do.
+  struct Done {
+    std::optional<TrainReport> report;
+    WarmStarts end;        // where neighbours may begin
+    std::size_t used = 0;  // by so many of them
+    bool running = false, ended = false;
+  };
+
   void work(std::span<const double> costs) {
     done_.resize(costs.size());
-    // Other solvers share out their work among the threads, and tell only where they ended.
+    // Other solvers share out the work on one cost among the threads.
     const bool abreast = t_.choice.solver == Solver::dual && shape_.model.problems.size() == 1;
-    if (costs.size() == 1 || !abreast) {
-      for (std::size_t k = 0; k < costs.size() && may_begin(k); ++k) {
-        const Finally finally{[&] { end(k); }};
-        work_on(k, costs[k], pool_);
-      }
-      return;
+    if (costs.size() > 1 && abreast) {
+      work_abreast(costs);
+    } else {
+      work_upwards(costs);
     }
-    const auto sharing = static_cast<int>(std::min(kCostsAbreast, costs.size()));
-    const Pool::Grace whole(pool_, Pool::Grace::kForever);  // each is asked to end by itself
-    pool_.run(costs.size(), [&](std::size_t k) {
-      Pool alone((pool_.threads() + sharing - 1) / sharing, &t_.stop);
-      const Finally finally{[&] { end(k); }};  // come what may, others wait for it
-      if (may_begin(k)) work_on(k, costs[k], alone);
-    });
   }
 
-  void work_on(std::size_t k, double cost, Pool& pool) {
-    WarmStarts from;
-    if (k > 0) from = std::move(done_[k - 1].next);
+  // From the smallest cost up, each from where the last one ended.
+  void work_upwards(std::span<const double> costs) {
+    double last = t_.clock.seconds();
+    for (std::size_t k = 0; k < costs.size(); ++k) {
+      if (k > 0 && (late() || done_[k - 1].end.cost == 0)) return;
+      work_on(k, costs[k], k == 0 ? WarmStarts{} : std::exchange(done_[k - 1].end, {}), pool_);
+      TrainReport& report = *done_[k].report;
+      const double seconds = t_.clock.seconds() - std::exchange(last, t_.clock.seconds());
+      if (costs.size() > 1 || report.model.problems.size() > 1) share_out(seconds, {&done_[k], 1});
+      tell(report);
+    }
+  }
+
+  // Every second cost from 0, then those between, each from between its neighbours; so several may
+  // run at the same time, and what they find does not depend on whether they do. (From the last one
+  // alone they would hardly be done sooner than from 0: most of the work is done near the end.)
+  void work_abreast(std::span<const double> costs) {
+    const std::size_t size = costs.size();
+    const auto is_between = [&](std::size_t k) { return k > 0 && (size - 1 - k) % 2 == 1; };
+    std::vector<std::size_t> order(size);
+    std::iota(order.begin(), order.end(), 0);
+    // The longest first, unless time might end before it does.
+    if (!std::isfinite(t_.options.time_limit)) std::ranges::reverse(order);
+    std::ranges::stable_partition(order, [&](std::size_t k) { return !is_between(k); });
+    const auto sharing = static_cast<int>(std::min(kCostsAbreast, size));
+    const double begun = t_.clock.seconds();
+    {
+      const Pool::Grace whole(pool_, Pool::Grace::kForever);  // each is asked to end by itself
+      pool_.run(size, [&](std::size_t number) {
+        const std::size_t k = order[number];
+        const bool between_two = is_between(k);
+        const Finally finally{[&] { end(k); }};  // come what may, others wait for it
+        if (!may_begin(k, between_two) || (number > 0 && late())) return;
+        WarmStarts from;
+        if (between_two) {
+          from = between(done_[k - 1].end, done_[k + 1].end, costs[k]);
+          drop_end(k - 1);
+          drop_end(k + 1);
+        }
+        Pool alone((pool_.threads() + sharing - 1) / sharing, &t_.stop);
+        work_on(k, costs[k], std::move(from), alone);
+        tell(*done_[k].report);
+      });
+    }
+    share_out(t_.clock.seconds() - begun, done_);
+  }
+
+  bool late() const { return t_.stop.up() || t_.clock.seconds() >= t_.options.time_limit; }
+
+  void work_on(std::size_t k, double cost, WarmStarts from, Pool& pool) {
     CostTraining training(t_, shape_, k, cost, pool);
-    std::function<void(WarmStarts)> hand_over;
-    if (k + 1 < done_.size()) {
-      hand_over = [&](WarmStarts next) {
-        const std::lock_guard lock(mutex_);
-        done_[k].next = std::move(next);
-        done_[k].handed_over = true;
-        changed_.notify_all();
-      };
-    }
-    TrainReport report = training.run(std::move(from), std::move(hand_over));
+    TrainReport report = training.run(std::move(from));
+    report.threads = pool_.threads() - pool_.missing();
     const std::lock_guard lock(mutex_);
+    done_[k].end = training.take_end();
     done_[k].report = std::move(report);
-    deliver();
   }
 
-  // Waits for those before; false: there will be no model, or the time is up.
-  bool may_begin(std::size_t k) {
+  // Waits for a place, and for the neighbours; false: there will be no model.
+  bool may_begin(std::size_t k, bool between_two) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] {
-      return (k == 0 || done_[k - 1].handed_over || done_[k - 1].ended) &&
-             (k < kCostsAbreast || done_[k - kCostsAbreast].ended);
+      return running_ < kCostsAbreast &&
+             (!between_two || (done_[k - 1].ended && done_[k + 1].ended));
     });
-    const bool late = t_.stop.up() || t_.clock.seconds() >= t_.options.time_limit;
-    return k == 0 || (!late && done_[k - 1].handed_over);
+    ++running_;
+    done_[k].running = true;
+    return !between_two || (done_[k - 1].end.cost > 0 && done_[k + 1].end.cost > 0);
   }
 
   void end(std::size_t k) {
     const std::lock_guard lock(mutex_);
+    if (done_[k].running) --running_;
     done_[k].ended = true;
     changed_.notify_all();
   }
 
-  // Tells of the models that are there, in their order.
-  void deliver() {
-    while (delivered_ < done_.size() && done_[delivered_].report) {
-      TrainReport& report = *done_[delivered_++].report;
-      report.threads = pool_.threads() - pool_.missing();
-      // Problems, or costs, ran side by side: share out the wall time as their own clocks did.
-      const double seconds = t_.clock.seconds() - std::exchange(last_delivery_, t_.clock.seconds());
-      if (done_.size() > 1 || report.model.problems.size() > 1) {
-        const double scale =
-            seconds / std::max(1e-9, report.solve_seconds + report.certify_seconds);
-        report.solve_seconds *= scale;
-        report.certify_seconds *= scale;
-      }
-      bound_witnesses();
-      if (t_.control.finished) {
-        const std::lock_guard watching(t_.observing);
-        t_.control.finished(report);
-      }
+  // One cost that began there does not need it any more.
+  void drop_end(std::size_t k) {
+    const std::lock_guard lock(mutex_);
+    const std::size_t needed_by = k > 0 && k + 1 < done_.size() ? 2 : 1;
+    if (++done_[k].used == needed_by) done_[k].end = {};
+  }
+
+  // Problems, or costs, ran side by side: shares out the wall time as their own clocks did.
+  static void share_out(double seconds, std::span<Done> done) {
+    double own = 0;
+    for (const Done& one : done) {
+      if (one.report) own += one.report->solve_seconds + one.report->certify_seconds;
     }
+    for (Done& one : done) {
+      if (!one.report) continue;
+      one.report->solve_seconds *= seconds / std::max(1e-9, own);
+      one.report->certify_seconds *= seconds / std::max(1e-9, own);
+    }
+  }
+
+  void tell(TrainReport& report) {
+    const std::lock_guard watching(t_.observing);
+    bound_witnesses(report);
+    if (t_.control.finished) t_.control.finished(report);
   }
 
   // Into how many sweeps Pegasos' classes are cut: one a thread, none of a single class (the bits
@@ -298,35 +340,29 @@ class Trainer {
   }
 
   // Proofs are kept as long as those of all models are not too large.
-  void bound_witnesses() {
-    TrainReport& last = *done_[delivered_ - 1].report;
+  void bound_witnesses(TrainReport& last) {
     for (const BinaryProblem& problem : last.model.problems) {
       witness_bytes_ += problem.witness.states.size() + 8 * problem.witness.free.size();
     }
     if (witness_bytes_ <= kMaxWitnessBytes) return;
-    for (std::size_t k = 0; k < delivered_; ++k) {
-      for (BinaryProblem& problem : done_[k].report->model.problems) problem.witness = {};
+    const std::lock_guard lock(mutex_);
+    for (Done& one : done_) {
+      if (!one.report) continue;
+      for (BinaryProblem& problem : one.report->model.problems) problem.witness = {};
     }
-    if (!std::exchange(witnesses_dropped_, true)) {
-      last.warnings.push_back(make_warning(
-          "witness.dropped", fmt::format("the proof takes {} MiB and is not kept in the model",
-                                         witness_bytes_ >> 20)));
-    }
+    if (std::exchange(witnesses_dropped_, true)) return;
+    last.warnings.push_back(make_warning(
+        "witness.dropped",
+        fmt::format("the proof takes {} MiB and is not kept in the model", witness_bytes_ >> 20)));
   }
 
   Training t_;
   Pool pool_;
   TrainReport shape_;  // what is the same for every cost
-  struct Done {
-    std::optional<TrainReport> report;
-    WarmStarts next;  // where the next cost begins
-    bool handed_over = false, ended = false;
-  };
-  std::mutex mutex_;  // guards what follows while costs run side by side
+  std::mutex mutex_;   // guards what follows while costs run side by side
   std::condition_variable changed_;
-  std::vector<Done> done_;     // by cost
-  std::size_t delivered_ = 0;  // of them
-  double last_delivery_ = 0;   // when, on the clock
+  std::vector<Done> done_;  // by cost
+  std::size_t running_ = 0;
   std::uint64_t witness_bytes_ = 0;
   bool witnesses_dropped_ = false;
 };

@@ -326,9 +326,9 @@ bool looks_like_checkpoint(const std::string& path) {
 
 namespace {
 
-void walk(Archive& archive, Solution& s, Witness& witness, Witness& early, bool& reached) {
+void walk(Archive& archive, Solution& s, Witness& witness, bool& reached) {
   archive(s.w, witness.states, witness.free, s.iterations, s.rows_touched, s.objective_rows,
-          s.search_rows, s.stalled, s.cut_short, s.early.w, early.states, early.free, reached);
+          s.search_rows, s.stalled, s.cut_short, reached);
 }
 
 // Of alpha: much smaller, and the same.
@@ -350,9 +350,8 @@ std::vector<std::byte> pack_result(std::span<const Problem> problems, std::span<
   return Archive::written_by([&](Archive& archive) {
     for (std::size_t k = 0; k < problems.size(); ++k) {
       Witness witness = packed(problems[k], solutions[k].alpha);
-      Witness early = packed(problems[k], solutions[k].early.alpha);
       bool is_reached = reached[k];
-      walk(archive, solutions[k], witness, early, is_reached);
+      walk(archive, solutions[k], witness, is_reached);
     }
   });
 }
@@ -362,12 +361,11 @@ void unpack_result(std::span<const std::byte> state, std::span<const Problem> pr
   Archive archive(state);
   solutions.resize(problems.size());
   for (std::size_t k = 0; k < problems.size(); ++k) {
-    Witness witness, early;
+    Witness witness;
     bool is_reached = false;
-    walk(archive, solutions[k], witness, early, is_reached);
+    walk(archive, solutions[k], witness, is_reached);
     reached.push_back(is_reached);
     solutions[k].alpha = unpacked(problems[k], witness);
-    solutions[k].early.alpha = unpacked(problems[k], early);
   }
   archive.end();
 }

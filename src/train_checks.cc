@@ -48,9 +48,11 @@ TrainingMemory check_data(const Dataset& data, const TrainOptions& options, Solv
     sweep.start = start;
   }
   TrainingMemory need = training_memory(data, planes, sweep);
-  if (!options.path.empty()) {  // the models, and where the next one begins
-    need.weights *= static_cast<double>(options.path.size() + 1);
-    need.work += 8 * static_cast<double>(planes) * static_cast<double>(data.rows());
+  if (!options.path.empty()) {  // the models, and where others begin
+    const bool between = solver == Solver::dual && planes == 1;
+    const std::size_t ends = between ? options.path.size() / 2 + 1 : 1;
+    need.weights *= static_cast<double>(options.path.size() + ends);
+    need.work += 8 * static_cast<double>(planes * ends) * static_cast<double>(data.rows());
   }
   if (solver != Solver::pegasos) {
     const bool sparse = are_sparse(data.nonzeros(), data.features(), planes);

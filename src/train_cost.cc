@@ -29,6 +29,21 @@ void fit(std::vector<double>& alpha, const Problem& before, const Problem& now) 
 
 }  // namespace
 
+WarmStarts between(const WarmStarts& below, const WarmStarts& above, double cost) {
+  const double share = (cost - below.cost) / (above.cost - below.cost);
+  const auto mix = [share](const std::vector<double>& a, const std::vector<double>& b) {
+    std::vector<double> mixed(a.size());
+    for (std::size_t k = 0; k < a.size(); ++k) mixed[k] = (1 - share) * a[k] + share * b[k];
+    return mixed;
+  };
+  WarmStarts all = {.cost = cost, .cut = below.cut || above.cut, .start = {}};
+  for (std::size_t k = 0; k < below.start.size(); ++k) {
+    const Start &a = below.start[k], &b = above.start[k];
+    all.start.push_back({.w = mix(a.w, b.w), .alpha = mix(a.alpha, b.alpha)});
+  }
+  return all;
+}
+
 CostTraining::CostTraining(Training& training, const TrainReport& shape, std::size_t number,
                            double cost, Pool& pool)
     : t_(training),
@@ -43,8 +58,8 @@ CostTraining::CostTraining(Training& training, const TrainReport& shape, std::si
   }
   initial_primal_ = origin.cost * t_.total;
   report_.lambda = 1 / (origin.cost * t_.total);
-  next_.cost = origin.cost;
-  next_.start.resize(report_.model.problems.size());
+  end_.cost = origin.cost;
+  end_.start.resize(report_.model.problems.size());
   if (report_.model.kernel.linear() && !moves_weights()) {
     report_.model.weights.resize(report_.model.problems.size() * report_.model.width());
   }
@@ -57,10 +72,9 @@ CostTraining::CostTraining(Training& training, const TrainReport& shape, std::si
   }
 }
 
-TrainReport CostTraining::run(WarmStarts from, std::function<void(WarmStarts)> hand_over) {
+TrainReport CostTraining::run(WarmStarts from) {
   warm_ = std::move(from);
-  next_.cut = warm_.cut;
-  hand_over_ = std::move(hand_over);
+  end_.cut = warm_.cut;
   try {
     solve_all();
   } catch (Failure& failure) {
@@ -97,13 +111,9 @@ void CostTraining::solve_all() {
   }
 }
 
-// What comes first counts.
-void CostTraining::hand_over(std::size_t k, Start start) {
-  const std::lock_guard lock(mutex_);
-  const std::size_t problems = report_.model.problems.size();
-  if (!hand_over_ || handed_ == problems || !next_.start[k].w.empty()) return;
-  next_.start[k] = std::move(start);
-  if (++handed_ == problems) hand_over_(std::move(next_));
+WarmStarts CostTraining::take_end() {
+  const auto begun = [](const Start& start) { return !start.w.empty(); };
+  return std::ranges::all_of(end_.start, begun) ? std::move(end_) : WarmStarts{};
 }
 
 // Whether problem k does not begin at 0.
@@ -171,7 +181,6 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
                            .kernel_memory = t_.kernel_memory};
   options.pegasos.kernel = model.kernel;
   if (group.state) options.resume = *group.state;
-  if (hand_over_) options.early = [&](const Start& early) { hand_over(first, early); };
   const Stopwatch solve_clock;
   std::vector<Solution> solutions;
   std::vector<bool> reached;  // the gap, as the solver sees it
@@ -179,8 +188,6 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
     unpack_result(*group.state, problems, solutions, reached);
     for (std::size_t k = first; k < last; ++k) {
       check_size(problems[k - first], solutions[k - first]);
-      Start& early = solutions[k - first].early;
-      if (!early.w.empty()) hand_over(k, std::move(early));
     }
   } else if (t_.choice.solver == Solver::pegasos) {
     solutions = solve_pegasos(problems, options, monitors, pool);
@@ -214,7 +221,7 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
     }
     if (monitors[k - first].stopped()) {
       const std::lock_guard lock(mutex_);
-      next_.cut = true;
+      end_.cut = true;
     }
     keep(k, problems[k - first], solution, pool);
     note_end(k, interrupted);
@@ -231,9 +238,7 @@ void CostTraining::check_size(const Problem& problem, const Solution& solution) 
   const bool linear = report_.model.kernel.linear();
   const std::size_t size = linear ? problem.dimension() : t_.data.rows();
   const bool good = solution.w.size() == size || (!linear && solution.w.empty());
-  const Start& early = solution.early;
-  const bool good_early = early.w.empty() || (linear && early.w.size() == size);
-  if (good && good_early && (solution.alpha.empty() || solution.alpha.size() == t_.data.rows())) {
+  if (good && (solution.alpha.empty() || solution.alpha.size() == t_.data.rows())) {
     return;
   }
   fail("checkpoint.content", "a result in the checkpoint is about other data");
@@ -297,7 +302,7 @@ void CostTraining::keep(std::size_t k, const Problem& problem, Solution& solutio
     std::copy_n(solution.w.begin(), model.width(),
                 model.weights.begin() + static_cast<std::ptrdiff_t>(k * model.width()));
   }
-  hand_over(k, {.w = std::move(solution.w), .alpha = std::move(solution.alpha)});
+  if (t_.warm_starts) end_.start[k] = {std::move(solution.w), std::move(solution.alpha)};
   const std::lock_guard lock(mutex_);
   report_.certify_seconds += certify_seconds;
 }

@@ -35,7 +35,7 @@ struct Training {
   std::vector<double> costs = {};   // c_i
   double total = 0;                 // sum of c_i
   std::uint64_t kernel_memory = 0;  // for kernel values that are kept
-  bool warm_starts = false;         // each model of several begins on the way of the one before it
+  bool warm_starts = false;         // models of several begin at others
   bool witness = options.witness;   // to be kept
   CheckpointGroups groups = {};     // problems solved together, and the states to go on from
   std::optional<CheckpointBook> book = {};
@@ -49,6 +49,9 @@ struct WarmStarts {
   std::vector<Start> start;  // one a problem
 };
 
+// Between two of them. Were no row to change sides, dual variables would be linear in the cost.
+WarmStarts between(const WarmStarts& below, const WarmStarts& above, double cost);
+
 class CostTraining {
  public:
   // `shape` says what is the same for every cost, `number` which of them this is. Throws Failure
@@ -56,9 +59,11 @@ class CostTraining {
   CostTraining(Training& training, const TrainReport& shape, std::size_t number, double cost,
                Pool& pool);
 
-  // `hand_over`, which may be empty, is called by one thread, once the next cost can begin, which
-  // may be long before the end; never if a problem was not begun.
-  TrainReport run(WarmStarts from, std::function<void(WarmStarts)> hand_over);
+  TrainReport run(WarmStarts from);
+
+  // After that, where there are warm starts: where this cost ended. None if a problem was not
+  // begun.
+  WarmStarts take_end();
 
  private:
   void solve_all();
@@ -76,7 +81,6 @@ class CostTraining {
   // Whether a solution becomes the weights: they may be many, and are not kept twice.
   bool moves_weights() const { return report_.model.problems.size() == 1 && !t_.warm_starts; }
   void finish();
-  void hand_over(std::size_t k, Start start);
 
   Training& t_;
   Pool& pool_;
@@ -92,9 +96,7 @@ class CostTraining {
   std::mutex mutex_;                 // guards what follows while problems run side by side
   TrainReport report_;
   bool interrupted_ = false, stalled_ = false, cut_short_ = false;
-  std::function<void(WarmStarts)> hand_over_;
-  WarmStarts next_;
-  std::size_t handed_ = 0;  // problems
+  WarmStarts end_;
 };
 
 }  // namespace hinge

@@ -71,8 +71,8 @@ struct TrainControl {
   // not been. Its data, options and start must be given again (checkpoint.mismatch), but for those
   // that do not change the result.
   std::string resume = {};
-  // train_path(): told of every model as it is finished, in their order; as the observer, from one
-  // thread at a time, and never while that is called.
+  // train_path(): told of every model as it is finished, with the seconds it took itself; as the
+  // observer, from one thread at a time, and never while that is called.
   std::function<void(const TrainReport&)> finished = {};
 };
 
@@ -100,11 +100,11 @@ struct TrainReport {
 Result<TrainReport> train(const Dataset& data, const TrainOptions& options = {},
                           const TrainControl& control = {});
 
-// One model for each cost of options.path (or of options.cost alone), ascending. Each begins on
-// the way of the one before it, and what does not depend on the cost is done once; the values are
-// those of models trained one by one, within their gaps. The time limit is one for all, a limit of
-// passes is for each. Several costs may be worked on at a time: a run that is stopped returns the
-// models begun so far, those that were not finished with the gap they reached, and at least one.
+// One model for each cost of options.path (or of options.cost alone), ascending. They begin where
+// others ended, and what does not depend on the cost is done once; the values are those of models
+// trained one by one, within their gaps. The time limit is one for all, a limit of passes is for
+// each. Several costs may be worked on at a time: a run that is stopped returns the models begun so
+// far, those that were not finished with the gap they reached, and at least one.
 // Warnings about the data are in the first report.
 Result<std::vector<TrainReport>> train_path(const Dataset& data, const TrainOptions& options,
                                             const TrainControl& control = {});

@@ -28,6 +28,8 @@ namespace {
 constexpr std::uint64_t kRuns = 1500;     // of neighbouring rows, at least, to shuffle
 constexpr double kRestFactor = 1.5;       // a row rests beyond this many rms gradients
 constexpr std::uint64_t kMaxEpochs = 40;  // between two exact passes
+constexpr std::uint64_t kLeaps = 10;      // the same, at least,
+constexpr double kExactShare = 4;         // and until they took so many passes themselves
 constexpr double kFirstLook = 0.06;       // first exact pass: estimated gap below this share of P
 constexpr double kNextLook = 0.2;         // later ones: below this share of the last exact gap
 constexpr std::uint64_t kPollRows = 256;  // rows between two questions to the monitor
@@ -39,10 +41,9 @@ constexpr double kLeastPull = 1;          // r of a free bias, times all costs, 
 constexpr double kStallGap = 1e-9;        // above this gap slow progress is not rounding
 constexpr double kLeapAfter = 20;         // epochs: the problem is not one of the easy ones
 constexpr double kLeapWidth = 8;          // later by so much for each column a nonzero
-constexpr double kLeapNoise = 2e-15;      // of |w|^2, times its length: a gain below is rounding
-constexpr double kEarly = 30;             // gaps asked for: another cost may begin,
-constexpr double kEarlyGap = 0.1;         // but at no more than this
-constexpr double kLeastAwake = 0.6;       // of the rows chosen; below, the others are left out
+constexpr double kMeanAbove = 2;  // gaps of the best point: w has one larger, and is not looked at
+constexpr double kLeapNoise = 2e-15;  // of |w|^2, times its length: a gain below is rounding
+constexpr double kLeastAwake = 0.6;   // of the rows chosen; below, the others are left out
 
 template <class Value>
 class DualDescent {
@@ -89,8 +90,6 @@ class DualDescent {
     archive.sized(alpha_, m_.rows);
     archive.sized(best_alpha_, problem_.free_bias ? m_.rows : 0);
     archive.sized(gradient_, m_.rows);
-    archive.sized_or_empty(solution_.early.w, problem_.dimension());
-    archive.sized(solution_.early.alpha, solution_.early.w.empty() ? 0 : m_.rows);
     archive.sized_or_empty(step_by_row_, m_.rows);
     archive.sized(step_w_, step_by_row_.empty() ? 0 : problem_.dimension());
     archive(step_sum_, best_point_, dual_, exact_gap_, estimate_, trust_, rest_beyond_, refreshes_,
@@ -106,7 +105,6 @@ class DualDescent {
       refresh();
     } else {
       restore(*this, options_.resume);
-      if (options_.early && !solution_.early.w.empty()) options_.early(solution_.early);
     }
     while (!report()) {
       monitor_.offer_state([this] { return state_of(*this); });
@@ -207,10 +205,10 @@ class DualDescent {
     solution_.rows_touched += m_.rows;
   }
 
-  double score(const SparseRow<Value>& x) const {
-    const double inner = kernels_.dot(x, w_.data());
+  double score(const SparseRow<Value>& x, const std::vector<double>& w) const {
+    const double inner = kernels_.dot(x, w.data());
     if (problem_.free_bias) return inner + bias();
-    return problem_.bias == 0 ? inner : inner + problem_.bias * w_.back();
+    return problem_.bias == 0 ? inner : inner + problem_.bias * w.back();
   }
 
   // Of the dual along a variable.
@@ -266,33 +264,42 @@ class DualDescent {
     return gradient;
   }
 
-  // Settles the sum, scores all rows, and finds the best bias.
-  void find_centre() {
-    const double centre = bias();
-    settle_sum();
+  // Settles the sum, scores all rows at w or another point, and finds the best bias.
+  void find_centre(const std::vector<double>& point) {
     for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
-        gradient_[i] = at_zero_ ? 0.0 : problem_.y[i] * kernels_.dot(row_of(m_, i), w_.data());
+        gradient_[i] = at_zero_ ? 0.0 : problem_.y[i] * kernels_.dot(row_of(m_, i), point.data());
       }
     });
     best_ = best_bias();
-    centre_ = at_zero_ ? best_ : centre;
+    if (at_zero_) centre_ = best_;
   }
 
-  // Exact P, D and gradients at w from all rows; remembers the best w.
+  // Exact D, and P and gradients at w from all rows; remembers the best point. Leaps go to and fro
+  // about the optimum: where w is far worse than the best point, their mean takes its place.
   void refresh() {
     struct Part {
       double loss = 0, alpha = 0, squares = 0;
     };
     std::vector<Part> parts(cuts_.size() - 1);
     if (leapt_) rebuild();
-    if (problem_.free_bias) find_centre();
+    const bool at_mean = leaps_ > 0 && estimate_ > kMeanAbove * exact_gap_;
+    if (problem_.free_bias) {
+      centre_ = bias();
+      settle_sum();
+    }
+    if (at_mean) {
+      for (double& x : mean_) x /= static_cast<double>(leaps_);
+    }
+    leaps_ = 0;
+    std::vector<double>& point = at_mean ? mean_ : w_;
+    if (problem_.free_bias) find_centre(point);
     for_blocks([&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
       Part part;
       for (std::uint64_t i = begin; i < end; ++i) {
         const double g = problem_.free_bias ? gradient_[i] + problem_.y[i] * best_ - 1
                          : at_zero_         ? -1
-                                            : problem_.y[i] * score(row_of(m_, i)) - 1;
+                                            : problem_.y[i] * score(row_of(m_, i), point) - 1;
         const double upper = problem_.upper(i);
         gradient_[i] = g;
         part.loss += upper * std::max(0.0, -g);
@@ -308,10 +315,14 @@ class DualDescent {
       sum.alpha += part.alpha;
       sum.squares += part.squares;
     }
-    double norm = 0;
-    for (const double x : std::span(w_).first(problem_.regularised())) norm += x * x;
-    if (problem_.free_bias) w_.back() = best_;
-    if (!std::isfinite(norm / 2 + sum.loss)) {
+    const auto norm_of = [this](const std::vector<double>& v) {
+      double norm = 0;
+      for (const double x : std::span(v).first(problem_.regularised())) norm += x * x;
+      return norm;
+    };
+    const double norm = norm_of(w_), square = at_mean ? norm_of(point) : norm;
+    if (problem_.free_bias) point.back() = best_;
+    if (!std::isfinite(square / 2 + sum.loss)) {
       fail("solver.nonfinite",
            fmt::format("the objective is not finite after {:.0f} passes over the data", passes()),
            "scale the data, or lower --cost");
@@ -324,7 +335,7 @@ class DualDescent {
     if (at_zero_ && !problem_.free_bias) {
       best_point_.offer_zero(sum.loss);
     } else {
-      best_point_.offer({w_, gradient_, norm, norm / 2 + sum.loss},
+      best_point_.offer({point, gradient_, square, square / 2 + sum.loss},
                         dual_ / (1 - std::min(0.5, monitor_.limits().gap)), slow());
     }
     exact_gap_ = best_point_.primal() - dual;
@@ -336,12 +347,6 @@ class DualDescent {
   }
 
   bool report() {
-    const double gap = monitor_.limits().gap;
-    if (options_.early && solution_.early.w.empty() && refreshes_ > 1 &&
-        relative_gap() <= std::min(kEarly * gap, std::max(gap, kEarlyGap))) {
-      solution_.early = {best_point_.w(), problem_.free_bias ? best_alpha_ : alpha_};
-      options_.early(solution_.early);
-    }
     Progress progress;
     progress.iteration = solution_.iterations;
     progress.data_passes = passes();
@@ -406,7 +411,7 @@ class DualDescent {
   }
 
   bool rests(double g, double alpha, double upper) const {
-    if (solution_.iterations == 0) return false;  // nothing is known yet
+    if (solution_.iterations == 0 && options_.start.empty()) return false;  // nothing is known yet
     return (alpha <= 0 && g > rest_beyond_) || (alpha >= upper && g < -rest_beyond_);
   }
 
@@ -439,10 +444,14 @@ class DualDescent {
 
   bool descend_by_leaps() {
     mark();
+    const double begun = passes();
     for (std::uint64_t count = 2; count <= kMaxEpochs; count += 2) {
       if (!epoch(false) || !epoch(true)) return false;
       leap();
+      if (leaps_++ == 0) mean_.assign(w_.size(), 0.0);
+      for (std::size_t j = 0; j < w_.size(); ++j) mean_[j] += w_[j];
       if (awake_ == 0 || near_enough()) break;
+      if (leaps_ >= kLeaps && passes() - begun >= kExactShare) break;
     }
     return true;
   }
@@ -467,7 +476,7 @@ class DualDescent {
       }
       const double upper = problem_.upper(item.row);
       const SparseRow<Value> entries = rows_.entries(item);
-      const double g = item.y * score(entries) - 1;
+      const double g = item.y * score(entries, w_) - 1;
       estimate += upper * std::max(0.0, -g) + item.alpha * g;
       const double p = projected(g, item.alpha, upper);
       squares += p * p;
@@ -659,6 +668,8 @@ class DualDescent {
   std::vector<double> before_, before_w_, step_, step_w_, leap_, leap_w_;
   std::vector<double> step_by_row_;
   double before_sum_ = 0, step_sum_ = 0;
+  std::vector<double> mean_;  // sum of w after each of them, since the last refresh
+  std::uint64_t leaps_ = 0;
   bool leapt_ = false;  // since w was computed from the variables
   double dual_ = 0;     // alpha = 0 is feasible
   double exact_gap_ = 0;

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -38,7 +37,6 @@ struct Solution {
   std::uint64_t objective_rows = 0, search_rows = 0;  // as in Progress
   bool stalled = false;    // ended because rounding allows no further progress
   bool cut_short = false;  // a limit ended it before the steps asked for were done
-  Start early = {};        // what SolverOptions::early got
 };
 
 // How scores come about with a kernel (kernel_passes.h).
@@ -52,10 +50,7 @@ struct SolverOptions {
   const Kernels* kernels = &best_kernels();
   PegasosOptions pegasos = {};
   PlaneOptions planes = {};
-  std::span<const Start> start = {};  // one a problem, or none: w = 0
-  // Gets, at most once, a point on the way where most of it is done, and which depends on nothing
-  // but the problem and these options: a problem that is alike may begin there. May be empty.
-  std::function<void(const Start&)> early = {};
+  std::span<const Start> start = {};       // one a problem, or none: w = 0
   std::span<const std::byte> resume = {};  // a state that a keeper got: go on from there
   KernelWay kernel_way = KernelWay::by_budget;
   std::uint64_t kernel_memory = std::uint64_t{1} << 30;  // for kernel values that are kept
