@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <limits>
 
 #include "base/archive.h"
@@ -20,6 +19,7 @@
 #include "solve/batches.h"
 #include "solve/best_point.h"
 #include "solve/solver.h"
+#include "solve/stall_watch.h"
 #include "solve/working_rows.h"
 
 namespace hinge {
@@ -33,12 +33,9 @@ constexpr double kExactShare = 4;         // and until they took so many passes 
 constexpr double kFirstLook = 0.06;       // first exact pass: estimated gap below this share of P
 constexpr double kNextLook = 0.2;         // later ones: below this share of the last exact gap
 constexpr std::uint64_t kPollRows = 256;  // rows between two questions to the monitor
-constexpr std::size_t kStallWindow = 50;  // exact passes without progress that mean "stalled"
-constexpr std::uint64_t kIdle = 20;       // without progress, after which a free bias is stiffened
-constexpr std::size_t kStallWaves = 400;  // the same with a free bias, which comes in long waves
+constexpr std::uint64_t kIdle = 20;       // exact passes without progress: a free bias is stiffened
 constexpr double kStiffness = 0.03;       // r of a free bias, times the mean square of a row
 constexpr double kLeastPull = 1;          // r of a free bias, times all costs, is no less
-constexpr double kStallGap = 1e-9;        // above this gap slow progress is not rounding
 constexpr double kLeapAfter = 20;         // epochs: the problem is not one of the easy ones
 constexpr double kLeapWidth = 8;          // later by so much for each column a nonzero
 constexpr double kMeanAbove = 2;  // gaps of the best point: w has one larger, and is not looked at
@@ -93,8 +90,8 @@ class DualDescent {
     archive.sized_or_empty(step_by_row_, m_.rows);
     archive.sized(step_w_, step_by_row_.empty() ? 0 : problem_.dimension());
     archive(step_sum_, best_point_, dual_, exact_gap_, estimate_, trust_, rest_beyond_, refreshes_,
-            gaps_);
-    archive(at_zero_, idle_, best_, centre_, sum_, stiffness_, search_, solution_.iterations,
+            stall_);
+    archive(at_zero_, best_, centre_, sum_, stiffness_, search_, solution_.iterations,
             solution_.rows_touched);
   }
 
@@ -365,19 +362,13 @@ class DualDescent {
     return static_cast<double>(solution_.rows_touched) / static_cast<double>(m_.rows);
   }
 
-  // No progress over a window of exact passes: none at all, or none worth the name where only
-  // rounding is left. A free bias and the sum go round each other, and the best values wait.
+  // A free bias and the sum go round each other, and the best values wait.
   bool stalled() {
-    idle_ = !gaps_.empty() && gaps_.back() == relative_gap() ? idle_ + 1 : 0;
-    gaps_.push_back(relative_gap());
+    const bool ended = stall_.stalled(relative_gap(), problem_.free_bias);
     // Rounds that come back to where they were: a stiffer bias ends that.
-    if (problem_.free_bias && idle_ > 0 && idle_ % kIdle == 0) stiffness_ *= 4;
-    const bool waves = problem_.free_bias && gaps_.back() >= kStallGap;
-    const std::size_t window = waves ? kStallWaves : kStallWindow;
-    if (gaps_.size() <= window) return false;
-    const double before = gaps_[gaps_.size() - 1 - window];
-    if (gaps_.size() > kStallWaves) gaps_.pop_front();
-    return gaps_.back() == before || (gaps_.back() < kStallGap && gaps_.back() > 0.999 * before);
+    const std::uint64_t idle = stall_.idle();
+    if (problem_.free_bias && idle > 0 && idle % kIdle == 0) stiffness_ *= 4;
+    return ended;
   }
 
   // All rows that do not rest, in runs of neighbours, the runs shuffled.
@@ -678,8 +669,7 @@ class DualDescent {
   double rest_beyond_ = 0;
   bool at_zero_ = true;  // w = 0: no exact pass was needed yet
   std::uint64_t refreshes_ = 0;
-  std::uint64_t idle_ = 0;                       // exact passes in which nothing changed
-  std::deque<double> gaps_;                      // of the last exact passes
+  StallWatch stall_;
   double best_ = 0;                              // free bias at w
   double centre_ = 0, sum_ = 0, stiffness_ = 0;  // c, sum_i a_i y_i, r
   double slope_ = 0;                             // of the loss in a bias beyond all bends
