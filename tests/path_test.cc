@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <stdexcept>
 
 #include "hinge/hinge.h"
 #include "support.h"
@@ -88,13 +89,62 @@ TEST(TrainPath, OneCostIsTrain) {
 }
 
 TEST(TrainPath, IsTheSameForAnyNumberOfThreads) {
-  const Dataset data = testing::random_dataset({.rows = 300, .classes = 3});
-  TrainOptions options = {.threads = 1};
-  options.path = kCosts;
-  const std::vector<Model> one = models_of(train_path(data, options).value());
-  options.threads = 3;
-  const std::vector<Model> three = models_of(train_path(data, options).value());
-  for (std::size_t k = 0; k < one.size(); ++k) EXPECT_EQ(one[k].weights, three[k].weights);
+  for (const std::uint64_t classes : {2U, 3U}) {
+    const Dataset data = testing::random_dataset({.rows = 300, .noise = 0.1, .classes = classes});
+    TrainOptions options = {.solver = Solver::dual, .threads = 1};
+    options.path = kCosts;
+    const std::vector<Model> one = models_of(train_path(data, options).value());
+    ASSERT_EQ(one.size(), kCosts.size());
+    for (const int threads : {2, 3, 8}) {
+      options.threads = threads;
+      const std::vector<Model> several = models_of(train_path(data, options).value());
+      for (std::size_t k = 0; k < one.size(); ++k) EXPECT_EQ(one[k].weights, several[k].weights);
+    }
+  }
+}
+
+// Two classes: every second cost, and with a time limit the smallest, come first.
+TEST(TrainPath, CostsComeEveryOtherFirst) {
+  const Dataset data = testing::random_dataset({.rows = 300, .noise = 0.1});
+  TrainOptions options = {.solver = Solver::dual, .threads = 1};
+  options.path = {1, 2, 3, 4, 5, 6};
+  std::vector<double> finished;
+  TrainControl control;
+  control.finished = [&](const TrainReport& r) { finished.push_back(r.model.origin.cost); };
+  EXPECT_EQ(train_path(data, options, control).value().size(), 6U);
+  EXPECT_EQ(finished, (std::vector<double>{6, 4, 2, 1, 5, 3}));
+  finished.clear();
+  options.time_limit = 1000;
+  const std::vector<TrainReport> reports = train_path(data, options, control).value();
+  EXPECT_EQ(finished, (std::vector<double>{1, 2, 4, 6, 3, 5}));
+  for (std::size_t k = 0; k < reports.size(); ++k) {
+    EXPECT_EQ(reports[k].model.origin.cost, options.path[k]);
+  }
+}
+
+// Between two neighbours that a signal left unfinished no model is begun; with a failure nobody
+// waits for it in vain.
+TEST(TrainPath, EndsWhereverItIsStopped) {
+  const Dataset data = testing::random_dataset({.rows = 300, .noise = 0.1});
+  for (const int threads : {1, 4}) {
+    for (int after = 0; after < 60; after += 3) {
+      TrainOptions options = {.gap = 1e-6, .solver = Solver::dual, .threads = threads};
+      for (int k = 0; k < 9; ++k) options.path.push_back(std::pow(3.0, k - 4));
+      std::atomic<bool> stop{false};
+      std::atomic<int> looks{0};
+      TrainControl control;
+      control.stop = &stop;
+      control.observer = [&](const Progress&) { stop = stop || ++looks > after; };
+      const std::vector<TrainReport> some = train_path(data, options, control).value();
+      ASSERT_GE(some.size(), 1U);
+      for (const TrainReport& r : some) EXPECT_TRUE(verify(r.model, data).value().agrees);
+      control.stop = nullptr;
+      control.observer = [&](const Progress& p) {
+        if (p.cost > 1 && p.iteration > 0) throw std::runtime_error("as observers may");
+      };
+      EXPECT_FALSE(train_path(data, options, control).ok());
+    }
+  }
 }
 
 TEST(TrainPath, WarmStartsSaveWork) {
