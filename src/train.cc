@@ -132,7 +132,8 @@ class Trainer {
     std::iota(order.begin(), order.end(), 0);
     // The longest first, unless time might end before it does.
     if (!std::isfinite(t_.options.time_limit)) std::ranges::reverse(order);
-    std::ranges::stable_partition(order, [&](std::size_t k) { return !is_between(k); });
+    std::stable_partition(order.begin(), order.end(),
+                          [&](std::size_t k) { return !is_between(k); });
     const auto sharing = static_cast<int>(std::min(kCostsAbreast, size));
     const double begun = t_.clock.seconds();
     {
