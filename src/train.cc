@@ -34,6 +34,8 @@ struct Finally {
   F f;
   ~Finally() { f(); }
 };
+template <class F>
+Finally(F) -> Finally<F>;
 
 // The state of one run of train().
 class Trainer {
