@@ -102,9 +102,9 @@ class Trainer {
 
   void work(std::span<const double> costs) {
     done_.resize(costs.size());
-    // Other solvers share out the work on one cost among the threads.
-    const bool abreast = t_.choice.solver == Solver::dual && shape_.model.problems.size() == 1;
-    if (costs.size() > 1 && abreast) {
+    abreast_ =
+        std::min(costs.size(), costs_abreast(t_.choice.solver, shape_.model.problems.size()));
+    if (abreast_ > 1) {
       work_abreast(costs);
     } else {
       work_upwards(costs);
@@ -136,7 +136,7 @@ class Trainer {
     if (!std::isfinite(t_.options.time_limit)) std::ranges::reverse(order);
     std::stable_partition(order.begin(), order.end(),
                           [&](std::size_t k) { return !is_between(k); });
-    const auto sharing = static_cast<int>(std::min(kCostsAbreast, size));
+    const auto sharing = static_cast<int>(abreast_);
     const double begun = t_.clock.seconds();
     {
       const Pool::Grace whole(pool_, Pool::Grace::kForever);  // each is asked to end by itself
@@ -174,8 +174,7 @@ class Trainer {
   bool may_begin(std::size_t k, bool between_two) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] {
-      return running_ < kCostsAbreast &&
-             (!between_two || (done_[k - 1].ended && done_[k + 1].ended));
+      return running_ < abreast_ && (!between_two || (done_[k - 1].ended && done_[k + 1].ended));
     });
     ++running_;
     done_[k].running = true;
@@ -364,7 +363,8 @@ class Trainer {
   TrainReport shape_;  // what is the same for every cost
   std::mutex mutex_;   // guards what follows while costs run side by side
   std::condition_variable changed_;
-  std::vector<Done> done_;  // by cost
+  std::vector<Done> done_;   // by cost
+  std::size_t abreast_ = 1;  // costs at the same time, at most
   std::size_t running_ = 0;
   std::uint64_t witness_bytes_ = 0;
   bool witnesses_dropped_ = false;

@@ -48,9 +48,9 @@ TrainingMemory check_data(const Dataset& data, const TrainOptions& options, Solv
     sweep.start = start;
   }
   TrainingMemory need = training_memory(data, planes, sweep);
+  const std::size_t abreast = costs_abreast(solver, planes);
   if (!options.path.empty()) {  // the models, and where others begin
-    const bool between = solver == Solver::dual && planes == 1;
-    const std::size_t ends = between ? options.path.size() / 2 + 1 : 1;
+    const std::size_t ends = abreast > 1 ? options.path.size() / 2 + 1 : 1;
     need.weights *= static_cast<double>(options.path.size() + ends);
     need.work += 8 * static_cast<double>(planes * ends) * static_cast<double>(data.rows());
   }
@@ -64,7 +64,7 @@ TrainingMemory check_data(const Dataset& data, const TrainOptions& options, Solv
                            : planes_memory(data, dimension, solver, options.planes);
     // Solved side by side.
     const std::uint64_t problems =
-        planes * std::clamp<std::uint64_t>(options.path.size(), 1, kCostsAbreast);
+        planes * std::clamp<std::uint64_t>(options.path.size(), 1, abreast);
     const double all = one * static_cast<double>(std::min(problems, threads));
     if (all > 0.9 * static_cast<double>(physical_memory())) {
       const std::string_view what = solver == Solver::newton ? "the matrices"

@@ -13,8 +13,13 @@
 
 namespace hinge {
 
-constexpr std::size_t kCostsAbreast = 4;     // costs of a path worked on at the same time, at most
 constexpr std::uint64_t kSweepClasses = 32;  // most classes of a sweep of Pegasos over the rows
+
+// How many costs of a path are worked on at the same time, at most. Other solvers share out the
+// work on one among the threads, and so do several classes.
+constexpr std::size_t costs_abreast(Solver solver, std::size_t problems) {
+  return solver == Solver::dual && problems == 1 ? 4 : 1;
+}
 
 // Refuses data that cannot be trained on, or not in the memory there is (data.*, limit.*,
 // memory.*); returns how much training takes. `start`: it begins at a model.

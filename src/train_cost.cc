@@ -19,11 +19,12 @@ namespace {
 constexpr double kCertifyGrace = 0.75;
 
 // From the box of one problem into that of another with the same rows: each variable keeps its
-// share of its bound, so that with another C alpha is a multiple of what it was.
+// share of its bound, so that with another C alpha is a multiple of what it was. Rounding may have
+// put it beyond its bound.
 void fit(std::vector<double>& alpha, const Problem& before, const Problem& now) {
   for (std::uint64_t i = 0; i < alpha.size(); ++i) {
     const double upper = now.upper(i), had = before.upper(i);
-    if (upper != had) alpha[i] = had > 0 ? std::min(alpha[i] * (upper / had), upper) : 0.0;
+    alpha[i] = had > 0 ? std::min(alpha[i] * (upper / had), upper) : 0.0;
   }
 }
 

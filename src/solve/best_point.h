@@ -34,13 +34,13 @@ class BestPoint {
   double primal() const { return primal_; }  // infinite before there is a point
   // How far that may be off, as a share of it, for want of a pass over the data.
   double noise() const { return noise_ * std::numeric_limits<double>::epsilon(); }
-  std::vector<double> w() const { return w_.empty() ? zero() : w_; }
-  std::vector<double> take() { return w_.empty() ? zero() : std::move(w_); }
+  std::vector<double> take() {
+    return w_.empty() ? std::vector<double>(problem_.dimension()) : std::move(w_);
+  }
 
   void archive(Archive& archive);
 
  private:
-  std::vector<double> zero() const { return std::vector<double>(problem_.dimension()); }
   void take(const Point& point);
   void move_along(const Point& to, bool both_ways);
 

@@ -38,9 +38,9 @@ constexpr double kStiffness = 0.03;       // r of a free bias, times the mean sq
 constexpr double kLeastPull = 1;          // r of a free bias, times all costs, is no less
 constexpr double kLeapAfter = 20;         // epochs: the problem is not one of the easy ones
 constexpr double kLeapWidth = 8;          // later by so much for each column a nonzero
-constexpr double kMeanAbove = 2;  // gaps of the best point: w has one larger, and is not looked at
-constexpr double kLeapNoise = 2e-15;  // of |w|^2, times its length: a gain below is rounding
-constexpr double kLeastAwake = 0.6;   // of the rows chosen; below, the others are left out
+constexpr double kMeanAbove = 2;          // times the best gap: w is so bad that the mean is better
+constexpr double kLeapNoise = 2e-15;      // of |w|^2, times its length: a gain below is rounding
+constexpr double kLeastAwake = 0.6;       // of the rows chosen; below, the others are left out
 
 template <class Value>
 class DualDescent {
@@ -169,8 +169,8 @@ class DualDescent {
         gradient_[i] = problem_.y[i] * (inner + shift) - 1;
       }
     });
-    double square = 0, loss = 0;
-    for (const double x : std::span(w).first(problem_.regularised())) square += x * x;
+    const double square = square_of_weights(w);
+    double loss = 0;
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
       loss += problem_.upper(i) * std::max(0.0, -gradient_[i]);
     }
@@ -181,13 +181,13 @@ class DualDescent {
 
   // At the best multiple up to 1 of the start's alpha: D is never below that of 0.
   void begin_at(const Start& start) {
-    double sum = 0, norm = 0;
+    double sum = 0;
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
       if (curvature(i) == 0) continue;
       move(i, start.alpha[i]);
       sum += alpha_[i];
     }
-    for (const double x : std::span(w_).first(problem_.regularised())) norm += x * x;
+    const double norm = square_of_weights(w_);
     const double factor = norm > sum ? sum / norm : 1;
     for (double& x : w_) x *= factor;
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
@@ -206,6 +206,13 @@ class DualDescent {
     const double inner = kernels_.dot(x, w.data());
     if (problem_.free_bias) return inner + bias();
     return problem_.bias == 0 ? inner : inner + problem_.bias * w.back();
+  }
+
+  // |w|^2
+  double square_of_weights(const std::vector<double>& w) const {
+    double sum = 0;
+    for (const double x : std::span(w).first(problem_.regularised())) sum += x * x;
+    return sum;
   }
 
   // Of the dual along a variable.
@@ -261,8 +268,8 @@ class DualDescent {
     return gradient;
   }
 
-  // Settles the sum, scores all rows at w or another point, and finds the best bias.
-  void find_centre(const std::vector<double>& point) {
+  // Scores all rows at a point, and finds the bias that is best there.
+  void find_bias(const std::vector<double>& point) {
     for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
         gradient_[i] = at_zero_ ? 0.0 : problem_.y[i] * kernels_.dot(row_of(m_, i), point.data());
@@ -290,7 +297,7 @@ class DualDescent {
     }
     leaps_ = 0;
     std::vector<double>& point = at_mean ? mean_ : w_;
-    if (problem_.free_bias) find_centre(point);
+    if (problem_.free_bias) find_bias(point);
     for_blocks([&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
       Part part;
       for (std::uint64_t i = begin; i < end; ++i) {
@@ -312,12 +319,7 @@ class DualDescent {
       sum.alpha += part.alpha;
       sum.squares += part.squares;
     }
-    const auto norm_of = [this](const std::vector<double>& v) {
-      double norm = 0;
-      for (const double x : std::span(v).first(problem_.regularised())) norm += x * x;
-      return norm;
-    };
-    const double norm = norm_of(w_), square = at_mean ? norm_of(point) : norm;
+    const double norm = square_of_weights(w_), square = at_mean ? square_of_weights(point) : norm;
     if (problem_.free_bias) point.back() = best_;
     if (!std::isfinite(square / 2 + sum.loss)) {
       fail("solver.nonfinite",

@@ -97,7 +97,7 @@ TEST(PegasosTheory, RegretIsBoundedForAnySequence) {
 
 TEST(PegasosTheory, RegretIsBoundedOnRealRows) {
   std::optional<Dataset> rows = real_rows(2000);
-  if (!rows) GTEST_SKIP() << "the data set a9a is not here";
+  if (!rows) GTEST_SKIP() << "no a9a-train.svm.xz (HINGE_SHARED_DATA)";
   const Scaled s(std::move(*rows), 0.1);
   for (const Sampling sampling : {Sampling::permute, Sampling::order, Sampling::replace}) {
     check_regret(s, 1, sampling, 45000);
