@@ -20,6 +20,7 @@ build_and_test = $(call configure,$(1),-DHINGE_TESTS=ON) && $(call compile,$(1))
 help:
 	@echo 'make build      the program, at build/hinge'
 	@echo 'make demo       generate data, train, prove and evaluate, in build/demo'
+	@echo 'make demo-mpi   the same on two ranks, with MPI, in build/demo-mpi'
 	@echo 'make test       format, rules, all tests; again with address and thread sanitizers'
 	@echo 'make test-X     one stage of it: $(STAGES)'
 	@echo 'make clang      build and test with Clang'
@@ -43,6 +44,12 @@ build:
 demo: build
 	@HINGE=build/hinge sh tools/demo.sh build/demo
 
+.PHONY: demo-mpi
+demo-mpi:
+	@sh tools/install_deps.sh build mpi
+	@$(MAKE) --no-print-directory build
+	@HINGE=build/hinge sh tools/demo_mpi.sh build/demo-mpi
+
 .PHONY: test
 test:
 	@took=; for stage in $(STAGES); do \
@@ -55,7 +62,7 @@ test:
 
 .PHONY: test-deps
 test-deps:
-	@sh tools/install_deps.sh build test
+	@sh tools/install_deps.sh build test mpi
 
 .PHONY: test-rules
 test-rules: test-deps
@@ -83,7 +90,7 @@ test-tsan: test-deps
 
 .PHONY: clang
 clang:
-	@sh tools/install_deps.sh build test clang
+	@sh tools/install_deps.sh build test mpi clang
 	@$(call build_and_test,clang)
 
 .PHONY: fuzz

@@ -4,12 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "hinge/hinge.h"
+#include "hinge/transport.h"
 
 namespace hinge::cli {
 
@@ -108,9 +110,37 @@ struct DataArguments {
   // Every file that is read, for check_outputs().
   std::vector<std::string> inputs() const;
   bool precision_given = false;
-  Result<Dataset> load(const Reporter& reporter);
+  // With ranks, this one's share.
+  Result<Dataset> load(const Reporter& reporter, Transport* ranks = nullptr);
   void watch(ProgressLine& line);  // reading is shown on `line` and stopped by signals
 };
+
+// The processes that train together, if a launcher of MPI (mpirun, srun) started this one.
+class Ranks {
+ public:
+  // Fails with mpi.unavailable. `timeout`: seconds to wait for another rank.
+  Result<void> open(double timeout);
+
+  bool several() const;
+  bool first() const;  // rank 0, which speaks for all; so does who is alone
+  Transport* transport() { return several() ? transport_.get() : nullptr; }
+
+  // The first exit code of any rank that is not 0, for all of them; all must call it.
+  int agree(int code);
+  // After a failure that all ranks know of, or that broke what joins them: nothing more to agree
+  // on.
+  int lost(int code);
+
+ private:
+  std::unique_ptr<Transport> transport_;
+  bool over_ = false;
+};
+
+// The number of this process among those of a launcher, without MPI; 0 if there is none.
+int launched_rank();
+
+// From now on to_stderr() writes nothing: another rank says it.
+void mute();
 
 // What DATA may be, for --help.
 extern const char* const kDataHelp;

@@ -28,9 +28,14 @@ struct Train {
   bool json = false;
   bool require_converged = false;
   int folds = 0;
+  Ranks ranks;
+  double mpi_timeout = 300;
 
   int run();
   int run_folds();
+  int check_before(const std::string& outcome);
+  int save(std::vector<TrainReport>& reports, const std::string& outcome);
+  int report(const Dataset& rows, const std::vector<TrainReport>& reports, const TrainReport& all);
   bool given(const std::string& option) const { return command->count("--" + option) > 0; }
   Result<void> take_from_checkpoint();
   Result<void> check_format(const Dataset& rows) const;
@@ -74,6 +79,9 @@ TrainReport totals(const std::vector<TrainReport>& reports) {
     all.search_seconds += report.search_seconds;
     all.data_passes += report.data_passes;
     all.threads = report.threads;
+    all.ranks = report.ranks;
+    all.messages += report.messages;
+    all.bytes_sent += report.bytes_sent;
     all.prepare_seconds += report.prepare_seconds;
     all.solve_seconds += report.solve_seconds;
     all.certify_seconds += report.certify_seconds;
@@ -119,12 +127,10 @@ Json Train::to_json(const Dataset& rows, const std::vector<TrainReport>& reports
   const Model& model = reports[0].model;
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
-  Json object = {{"status", to_string(all.status)},
-                 {"solver", model.origin.solver},
-                 {"rows", rows.rows()},
-                 {"features", rows.features()},
-                 {"nonzeros", rows.nonzeros()},
-                 {"classes", Json::list_of(class_names(model))}};
+  Json object = {
+      {"status", to_string(all.status)},   {"solver", model.origin.solver},
+      {"rows", model.origin.rows},         {"features", rows.features()},
+      {"nonzeros", model.origin.nonzeros}, {"classes", Json::list_of(class_names(model))}};
   if (!model.origin.because.empty()) object.add("because", model.origin.because);
   if (options.path.empty()) add_certificate(object, reports[0]);
   add_counts(object, all);
@@ -136,6 +142,11 @@ Json Train::to_json(const Dataset& rows, const std::vector<TrainReport>& reports
                          {"total", total_seconds}});
   object.add("peak_memory_bytes", std::uint64_t{1024} * static_cast<std::uint64_t>(used.ru_maxrss));
   object.add("threads", all.threads);
+  if (all.ranks > 1) {
+    object.add("ranks", all.ranks);
+    object.add("messages", all.messages);
+    object.add("bytes_sent", all.bytes_sent);
+  }
   object.add("model", escape(model_path));
   if (options.path.empty()) {
     object.add("problems", problems_json(reports[0]));
@@ -166,6 +177,7 @@ Result<void> Train::check_format(const Dataset& rows) const {
   model.index_base = rows.index_base();
   model.reject = options.reject;
   model.kernel = options.pegasos.kernel;
+  if (ranks.several()) return {};  // the labels here are not all there are
   return hinge::check_format(model, model_format(format, model_path));
 }
 
@@ -277,6 +289,30 @@ Result<std::vector<TrainReport>> Train::learn(const Dataset& rows, TrainControl 
   return train_path(rows, options, control);
 }
 
+// What would be a pity to find out after hours of work; of several ranks, by the one that writes.
+int Train::check_before(const std::string& outcome) {
+  const std::string previous = checkpoint.path.empty() ? "" : checkpoint.path + ".previous";
+  // After a kill at a bad moment the two may be names of one file.
+  const std::string lock = checkpoint.path.empty() ? "" : checkpoint.path + ".lock";
+  for (const std::string& name : {checkpoint.path, previous, lock}) {
+    const Result<void> checked = check_outputs({model_path, trace_path, name}, data.inputs());
+    if (!checked.ok()) return reporter.fail(checked.error(), outcome);
+  }
+  if (resume_path.empty() && looks_like_checkpoint(checkpoint.path)) {
+    reporter.warn({make_warning(
+        "checkpoint.exists", fmt::format("{0} will be replaced; --resume {0} would go on from it",
+                                         escape(checkpoint.path)))});
+  }
+  // The model may be written in place of the one it began at, a trace may not.
+  if (!start_path.empty()) {
+    if (Result<void> r = check_outputs({trace_path, checkpoint.path, previous, lock}, {start_path});
+        !r.ok()) {
+      return reporter.fail(r.error(), outcome);
+    }
+  }
+  return 0;
+}
+
 int Train::run() {
   checkpoint.requests = &checkpoint_requests();
   if (checkpoint.path.empty()) checkpoint.path = resume_path;
@@ -287,7 +323,13 @@ int Train::run() {
     }
   }
   if (Result<void> r = validate(options); !r.ok()) throw UsageError{r.error()};
-  if (folds != 0) return run_folds();
+  if (Result<void> r = ranks.open(mpi_timeout); !r.ok()) {
+    return reporter.fail(r.error(), "no model written");
+  }
+  if (folds != 0) {
+    if (!ranks.several()) return run_folds();
+    return reporter.fail(make_error("mpi.unsupported", "--folds: several ranks train one model"));
+  }
   const auto start = std::chrono::steady_clock::now();
   if (model_path.empty()) {
     const Result<std::vector<std::string>> files = source_files(data.source);
@@ -315,35 +357,21 @@ int Train::run() {
   if (json && (model_path == "-" || trace_path == "-")) {
     usage("--json needs standard output for itself: give MODEL and --trace other names");
   }
-  const std::string previous = checkpoint.path.empty() ? "" : checkpoint.path + ".previous";
-  // After a kill at a bad moment the two may be names of one file.
-  const std::string lock = checkpoint.path.empty() ? "" : checkpoint.path + ".lock";
-  for (const std::string& name : {checkpoint.path, previous, lock}) {
-    const Result<void> checked = check_outputs({model_path, trace_path, name}, data.inputs());
-    if (!checked.ok()) return reporter.fail(checked.error(), outcome);
-  }
-  if (resume_path.empty() && looks_like_checkpoint(checkpoint.path)) {
-    reporter.warn({make_warning(
-        "checkpoint.exists", fmt::format("{0} will be replaced; --resume {0} would go on from it",
-                                         escape(checkpoint.path)))});
-  }
+  if (const int code = ranks.agree(ranks.first() ? check_before(outcome) : 0); code != 0)
+    return code;
   std::optional<Result<Model>> from;
   if (!start_path.empty()) {
     from = load_start();
-    if (!from->ok()) return reporter.fail(from->error(), outcome);
-    // The model may be written in its place, a trace may not.
-    if (Result<void> r = check_outputs({trace_path, checkpoint.path, previous, lock}, {start_path});
-        !r.ok()) {
-      return reporter.fail(r.error(), outcome);
-    }
+    const int code = from->ok() ? 0 : reporter.fail(from->error(), outcome);
+    if (const int any = ranks.agree(code); any != 0) return any;
     if (data.read.index_base == IndexBase::automatic) {
       data.read.index_base = (**from).index_base == 0 ? IndexBase::zero : IndexBase::one;
     }
   }
   data.read.threads = options.threads;
   data.read.memory = options.memory;
-  Result<Dataset> rows = data.load(reporter);
-  if (!rows.ok()) return reporter.fail(rows.error(), outcome);
+  Result<Dataset> rows = data.load(reporter, ranks.transport());
+  if (!rows.ok()) return ranks.lost(reporter.fail(rows.error(), outcome));
   load_seconds = seconds_since(start);
   if (Result<void> r = check_format(*rows); !r.ok()) return reporter.fail(r.error(), outcome);
 
@@ -352,8 +380,9 @@ int Train::run() {
   if (from) control.start = &**from;
   control.checkpoint = checkpoint;
   control.resume = resume_path;
+  control.ranks = ranks.transport();
   Result<std::vector<TrainReport>> reports = learn(*rows, control);
-  if (!reports.ok()) return reporter.fail(reports.error(), outcome);
+  if (!reports.ok()) return ranks.lost(reporter.fail(reports.error(), outcome));
   for (const TrainReport& report : *reports) reporter.warn(report.warnings);
   const std::size_t costs = std::max(std::size_t{1}, options.path.size());
   TrainReport all = totals(*reports);
@@ -367,45 +396,59 @@ int Train::run() {
                          outcome);
   }
 
+  if (const int code = ranks.agree(ranks.first() ? save(*reports, outcome) : 0); code != 0)
+    return code;
+  total_seconds = seconds_since(start);
+  if (const int code = ranks.agree(ranks.first() ? report(*rows, *reports, all) : 0); code != 0) {
+    return code;
+  }
+  if (status == StopReason::interrupted) return ranks.agree(signal_exit_code());
+  if (status == StopReason::limit && require_converged) return 3;
+  return 0;
+}
+
+int Train::save(std::vector<TrainReport>& reports, const std::string& outcome) {
   const auto save_start = std::chrono::steady_clock::now();
   std::vector<Model> models;
-  for (TrainReport& report : *reports) models.push_back(std::move(report.model));
+  for (TrainReport& report : reports) models.push_back(std::move(report.model));
   if (Result<void> saved =
           models.size() > 1 ? save_models(models, model_path)
                             : save_model(models[0], model_path, model_format(format, model_path));
       !saved.ok()) {
     return reporter.fail(saved.error(), outcome);
   }
-  for (std::size_t k = 0; k < models.size(); ++k) (*reports)[k].model = std::move(models[k]);
+  for (std::size_t k = 0; k < models.size(); ++k) reports[k].model = std::move(models[k]);
   // The model first: it must not be lost to a trace that cannot be written.
   if (Result<void> saved = save_trace(); !saved.ok()) {
     return reporter.fail(saved.error(), "the model was written, the trace was not");
   }
   save_seconds = seconds_since(save_start);
-  total_seconds = seconds_since(start);
+  return 0;
+}
 
+int Train::report(const Dataset& rows, const std::vector<TrainReport>& reports,
+                  const TrainReport& all) {
+  const std::size_t costs = std::max(std::size_t{1}, options.path.size());
   if (json) {
-    if (Result<void> r = print(to_json(*rows, *reports, all).dump() + "\n"); !r.ok()) {
+    if (Result<void> r = print(to_json(rows, reports, all).dump() + "\n"); !r.ok()) {
       return reporter.fail(r.error());
     }
   }
-  if (status == StopReason::interrupted) {
+  if (all.status == StopReason::interrupted) {
     reporter.log(
         costs == 1
             ? fmt::format("hinge: interrupted; {} holds the best model so far", escape(model_path))
             : fmt::format("hinge: interrupted; {} holds the models of {} of {} costs",
-                          escape(model_path), reports->size(), costs));
+                          escape(model_path), reports.size(), costs));
   }
-  if (const Origin& origin = (*reports)[0].model.origin; !origin.because.empty()) {
+  if (const Origin& origin = reports[0].model.origin; !origin.because.empty()) {
     reporter.log(fmt::format("solver {}, because {}", origin.solver, origin.because));
   }
   reporter.log(fmt::format(
       "{} after {:.2g} s: load {:.2g}, solve {:.2g}, check {:.2g}",
-      costs == 1 ? reached((*reports)[0].model)
-                 : fmt::format("{} model{}", reports->size(), reports->size() == 1 ? "" : "s"),
+      costs == 1 ? reached(reports[0].model)
+                 : fmt::format("{} model{}", reports.size(), reports.size() == 1 ? "" : "s"),
       total_seconds, load_seconds, all.solve_seconds, all.certify_seconds));
-  if (status == StopReason::interrupted) return signal_exit_code();
-  if (status == StopReason::limit && require_converged) return 3;
   return 0;
 }
 
@@ -468,6 +511,12 @@ void add_train(CLI::App& app, Action& action) {
                    "cross-validate in N parts and write no model (N >= 2)")
       ->type_name("N")
       ->check(CLI::Range(2, 1 << 20));
+  command
+      ->add_option("--mpi-timeout", train->mpi_timeout,
+                   "started by mpirun or the like: seconds to wait for another rank before giving "
+                   "up (default 300)")
+      ->type_name("S")
+      ->check(CLI::Range(1.0, 1e9));
   command->add_flag("--require-converged", train->require_converged,
                     "exit with 3 if the gap was not reached");
   command->add_flag("--json", train->json, "print one JSON object on stdout");

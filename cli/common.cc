@@ -19,6 +19,7 @@ std::atomic<bool> g_stop{false};
 std::atomic<std::uint64_t> g_requests{0};
 volatile sig_atomic_t g_signal = 0;
 timespec g_signalled = {};  // when
+bool g_mute = false;
 
 // The first signal asks for an orderly end, the second for one at once. The same one again within
 // 0.1 s is still the first: timeout(1) signals a process and then its group.
@@ -56,7 +57,12 @@ double now() {
 
 }  // namespace
 
+void mute() {
+  g_mute = true;
+}
+
 void to_stderr(std::string_view line) {
+  if (g_mute) return;
   // Where messages cannot be written there is nobody to tell.
   static_cast<void>(std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()));
 }
@@ -316,11 +322,12 @@ void DataArguments::watch(ProgressLine& line) {
   };
 }
 
-Result<Dataset> DataArguments::load(const Reporter& reporter) {
+Result<Dataset> DataArguments::load(const Reporter& reporter, Transport* ranks) {
   ProgressLine line(!reporter.quiet);
   watch(line);
   std::vector<Error> warnings;
-  Result<Dataset> data = read_dataset(source, read, warnings);
+  Result<Dataset> data = ranks == nullptr ? read_dataset(source, read, warnings)
+                                          : read_share(source, read, *ranks, warnings);
   reporter.warn(warnings);
   return data;
 }

@@ -106,6 +106,8 @@ int run(int argc, char** argv) {
   set_help_format(app);
   app.footer("`hinge COMMAND --help` explains a command; `hinge explain ID` an error.");
   Action action;
+  // Of several ranks the first speaks.
+  if (argc > 1 && std::string_view(argv[1]) == "train" && launched_rank() > 0) mute();
   add_commands(argc > 1 ? argv[1] : "", app, action);
   const std::vector<std::string> arguments = rewrite_class_weights(argc, argv);
   try {

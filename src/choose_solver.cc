@@ -67,4 +67,9 @@ SolverChoice choose_solver(const TrainOptions& options, const Dataset& data) {
   return {newton ? Solver::newton : Solver::dual, shape};
 }
 
+SolverChoice choose_solver(const TrainOptions& options, const Whole& whole, int ranks) {
+  if (options.solver != Solver::automatic) return {options.solver, {}};
+  return {Solver::focus, fmt::format("{} ranks share {} rows", ranks, whole.rows)};
+}
+
 }  // namespace hinge

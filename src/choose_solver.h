@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "data/problem.h"
 #include "hinge/dataset.h"
 #include "hinge/options.h"
 
@@ -16,5 +17,8 @@ struct SolverChoice {
 // A function of rows, columns, lengths of rows, costs and gap; never of threads, so that the bits
 // of a model are the same for any number of them.
 SolverChoice choose_solver(const TrainOptions& options, const Dataset& data);
+
+// The same on several ranks, where what is sent counts too.
+SolverChoice choose_solver(const TrainOptions& options, const Whole& whole, int ranks);
 
 }  // namespace hinge

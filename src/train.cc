@@ -16,6 +16,8 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "data/columns.h"
+#include "hinge/transport.h"
+#include "ranks.h"
 #include "train_checks.h"
 #include "train_cost.h"
 
@@ -40,27 +42,33 @@ Finally(F) -> Finally<F>;
 // The state of one run of train().
 class Trainer {
  public:
-  Trainer(const Dataset& data, const TrainOptions& options, const TrainControl& control)
+  // Work on several ranks goes on until all know that it shall stop: their pools do not.
+  Trainer(const Dataset& data, const TrainOptions& options, const TrainControl& control, Comm* comm,
+          Whole whole)
       : t_{.data = data,
            .options = options,
            .control = control,
-           .choice = choose_solver(options, data),
-           .gap =
-               options.gap.value_or(chosen_solver(options) == Solver::pegasos ? 0 : kDefaultGap)},
-        pool_(options.threads, &t_.stop) {}
+           .choice = comm == nullptr ? choose_solver(options, data)
+                                     : choose_solver(options, whole, comm->size()),
+           .gap = options.gap.value_or(chosen_solver(options) == Solver::pegasos ? 0 : kDefaultGap),
+           .comm = comm,
+           .whole = std::move(whole)},
+        pool_(options.threads, comm == nullptr ? &t_.stop : nullptr) {}
 
   // One report a cost; fewer where the run was stopped.
   std::vector<TrainReport> run(std::span<const double> costs) {
     std::vector<Error> warnings;
+    if (t_.comm != nullptr) check_supported(t_.options, t_.control, t_.choice.solver);
     if (!t_.control.checkpoint.path.empty()) t_.book.emplace(t_.control.checkpoint, warnings);
     t_.warm_starts = costs.size() > 1;
     {
       const Pool::Grace grace(pool_, kPrepareGrace);
       const TrainingMemory need =
-          check_data(t_.data, t_.options, t_.choice.solver,
+          check_data(t_.data, t_.whole, t_.options, t_.choice.solver,
                      t_.control.start != nullptr || t_.warm_starts, warnings);
       t_.kernel_memory = kernel_memory(t_.options, need.all());
-      const Survey seen = survey(t_.data, pool_);
+      const Survey seen =
+          t_.comm == nullptr ? survey(t_.data, pool_) : survey(t_.data, t_.whole, pool_, *t_.comm);
       check_scale(seen, warnings);
       prepare(warnings);
       shape_.model.origin.fingerprint = seen.fingerprint;
@@ -77,13 +85,18 @@ class Trainer {
     std::vector<Error>& first = reports.front().warnings;
     first.insert(first.begin(), warnings.begin(), warnings.end());
     std::vector<Error>& last = reports.back().warnings;
-    if (reports.size() < costs.size() && !t_.stop.up()) {
+    if (reports.size() < costs.size() && !t_.interrupted()) {
       last.push_back(
           make_warning("solver.limit",
                        fmt::format("the time was up after {} of {} costs: the others have no model",
                                    reports.size(), costs.size())));
     }
     if (t_.book) t_.book->end(last);
+    if (t_.comm != nullptr) {
+      for (TrainReport& report : reports) report.ranks = t_.comm->size();
+      reports.back().messages = t_.comm->counts().rounds;
+      reports.back().bytes_sent = t_.comm->counts().bytes;
+    }
     if (pool_.missing() > 0) {
       last.push_back(make_warning(
           "system.threads",
@@ -104,6 +117,7 @@ class Trainer {
     done_.resize(costs.size());
     abreast_ =
         std::min(costs.size(), costs_abreast(t_.choice.solver, shape_.model.problems.size()));
+    if (t_.comm != nullptr) abreast_ = 1;  // ranks do one thing at a time, all the same
     if (abreast_ > 1) {
       work_abreast(costs);
     } else {
@@ -159,7 +173,10 @@ class Trainer {
     share_out(t_.clock.seconds() - begun, done_);
   }
 
-  bool late() const { return t_.stop.up() || t_.clock.seconds() >= t_.options.time_limit; }
+  bool late() const {
+    const bool interrupted = t_.interrupted();
+    return t_.late() || interrupted;
+  }
 
   void work_on(std::size_t k, double cost, WarmStarts from, Pool& pool) {
     CostTraining training(t_, shape_, k, cost, pool);
@@ -260,7 +277,7 @@ class Trainer {
 
   void prepare(std::vector<Error>& warnings) {
     Model& model = shape_.model;
-    for (const LabelCount& c : t_.data.classes()) model.labels.push_back(c.label);
+    for (const LabelCount& c : t_.whole.classes) model.labels.push_back(c.label);
     if (model.binary()) std::swap(model.labels[0], model.labels[1]);  // positive, the larger, first
     model.problems.resize(model.binary() ? 1 : model.labels.size());
     for (std::size_t k = 0; k < model.problems.size(); ++k)
@@ -269,9 +286,11 @@ class Trainer {
     model.kernel = t_.options.pegasos.kernel;
     const std::size_t vectors =
         model.problems.size() * std::max(std::size_t{1}, t_.options.path.size());
-    if (are_sparse(t_.data.nonzeros(), t_.data.features(),
+    if (are_sparse(t_.whole.nonzeros, t_.whole.features,
                    model.kernel.linear() ? vectors : kKernelVectors)) {
-      std::vector<std::uint32_t> columns = occurring_columns(t_.data, pool_);
+      std::vector<std::uint32_t> columns = t_.comm == nullptr
+                                               ? occurring_columns(t_.data, pool_)
+                                               : occurring_columns(t_.data, pool_, *t_.comm);
       if (columns.empty()) columns = {0};  // none would mean all
       t_.compact = keep_columns(t_.data, columns, pool_);
       t_.rows = &t_.compact;
@@ -287,26 +306,29 @@ class Trainer {
     origin.solver = t_.options.solver == Solver::automatic ? "auto:" : "";
     origin.solver += to_string(t_.choice.solver);
     origin.because = t_.choice.because;
-    origin.class_weights = class_weights(t_.data, t_.options, warnings);
+    origin.class_weights = class_weights(t_.whole, t_.options, warnings);
     t_.costs = row_costs(t_.data, origin.class_weights);
-    check_costs(t_.data, t_.costs);
-    t_.total = t_.costs.empty() ? static_cast<double>(t_.data.rows())
-                                : std::accumulate(t_.costs.begin(), t_.costs.end(), 0.0);
+    t_.total = static_cast<double>(t_.whole.rows);
+    if (t_.whole.weighted || !origin.class_weights.empty()) {
+      check_costs(t_.data, t_.whole, t_.costs, t_.comm);
+      t_.total = std::accumulate(t_.costs.begin(), t_.costs.end(), 0.0);
+      if (t_.comm != nullptr) t_.total = t_.comm->sum(t_.total);
+    }
     origin.gap = t_.gap;
     origin.free_bias = t_.options.free_bias;
     origin.bias_feature = t_.options.free_bias ? 1.0 : std::max(0.0, t_.options.bias);
-    origin.row_weights = !t_.data.weights().empty();
+    origin.row_weights = t_.whole.weighted;
     origin.seed = t_.options.seed;
-    origin.rows = t_.data.rows();
-    origin.nonzeros = t_.data.nonzeros();
+    origin.rows = t_.whole.rows;
+    origin.nonzeros = t_.whole.nonzeros;
     origin.precision = t_.data.precision();
   }
 
   // What can only be checked with the data at hand.
   void check_pegasos() const {
-    if (t_.options.pegasos.batch > t_.data.rows()) {
+    if (t_.options.pegasos.batch > t_.whole.rows) {
       fail("usage.value", fmt::format("--batch: expected at most the {} rows of the data, got {}",
-                                      t_.data.rows(), t_.options.pegasos.batch));
+                                      t_.whole.rows, t_.options.pegasos.batch));
     }
     if (!shape_.model.kernel.linear() && t_.data.rows() >= UINT32_MAX) {
       fail("usage.value", "--kernel: takes less than 2^32 - 1 rows");
@@ -370,13 +392,40 @@ class Trainer {
   bool witnesses_dropped_ = false;
 };
 
-std::vector<TrainReport> run(const Dataset& data, const TrainOptions& options,
-                             const TrainControl& control, std::span<const double> costs) {
+std::vector<TrainReport> run_alone(const Dataset& data, const TrainOptions& options,
+                                   const TrainControl& control, std::span<const double> costs) {
   try {
-    return Trainer(data, options, control).run(costs);
+    return Trainer(data, options, control, nullptr, whole_of(data)).run(costs);
   } catch (const Interrupted&) {
     fail("run.interrupted", "interrupted before there was a model");
   }
+}
+
+// Whatever makes this rank fail, the others are told: they would wait for it.
+std::vector<TrainReport> run_with_others(const Dataset& data, const TrainOptions& options,
+                                         TrainControl control, std::span<const double> costs) {
+  Comm comm(*control.ranks);
+  if (!comm.first()) control.observer = {};
+  try {
+    agree_on(options, data, comm);
+    return Trainer(data, options, control, &comm, whole_of(data, comm)).run(costs);
+  } catch (const Failure& failure) {
+    comm.fail(failure.error);
+    throw;
+  } catch (const std::bad_alloc&) {
+    comm.fail(out_of_memory_error());
+    throw;
+  } catch (const std::exception& problem) {
+    comm.fail(internal_error(problem.what()));
+    throw;
+  }
+}
+
+std::vector<TrainReport> run(const Dataset& data, const TrainOptions& options,
+                             const TrainControl& control, std::span<const double> costs) {
+  return control.ranks == nullptr || control.ranks->size() == 1
+             ? run_alone(data, options, control, costs)
+             : run_with_others(data, options, control, costs);
 }
 
 }  // namespace

@@ -18,13 +18,13 @@ constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a t
 
 }  // namespace
 
-TrainingMemory check_data(const Dataset& data, const TrainOptions& options, Solver solver,
-                          bool start, std::vector<Error>& warnings) {
-  const std::size_t classes = data.classes().size();
-  if (data.rows() == 0) fail("data.empty", "no rows");
+TrainingMemory check_data(const Dataset& data, const Whole& whole, const TrainOptions& options,
+                          Solver solver, bool start, std::vector<Error>& warnings) {
+  const std::size_t classes = whole.classes.size();
+  if (whole.rows == 0) fail("data.empty", "no rows");
   if (classes < 2) {
     fail("data.one-class",
-         fmt::format("all {} rows have label {}", data.rows(), data.classes()[0].label),
+         fmt::format("all {} rows have label {}", whole.rows, whole.classes[0].label),
          "a classifier needs rows of at least two classes");
   }
   if (classes > options.max_classes) {
@@ -88,19 +88,19 @@ TrainingMemory check_data(const Dataset& data, const TrainOptions& options, Solv
          fmt::format("training needs about {:.3g} MiB, --memory allows {:.3g} MiB",
                      need.all() / 0x1p20, static_cast<double>(options.memory) / 0x1p20));
   }
-  if (data.nonzeros() == 0) {
+  if (whole.nonzeros == 0) {
     warnings.push_back(make_warning("data.all-zero", "no row has a feature that is not zero"));
   }
   const auto rare = [&](const LabelCount& c) {
-    return c.rows < kRareRows && c.rows * 1000 < data.rows();
+    return c.rows < kRareRows && c.rows * 1000 < whole.rows;
   };
-  const auto first = std::ranges::find_if(data.classes(), rare);
-  if (first != data.classes().end()) {
+  const auto first = std::ranges::find_if(whole.classes, rare);
+  if (first != whole.classes.end()) {
     warnings.push_back(make_warning(
         "data.rare-class",
         fmt::format("few rows in {} of the classes (first: class {} has {} of {} rows)",
-                    std::ranges::count_if(data.classes(), rare), first->label, first->rows,
-                    data.rows())));
+                    std::ranges::count_if(whole.classes, rare), first->label, first->rows,
+                    whole.rows)));
   }
   return need;
 }
@@ -123,14 +123,14 @@ void check_scale(const Survey& seen, std::vector<Error>& warnings) {
   }
 }
 
-std::vector<ClassWeight> class_weights(const Dataset& data, const TrainOptions& options,
+std::vector<ClassWeight> class_weights(const Whole& whole, const TrainOptions& options,
                                        std::vector<Error>& warnings) {
   std::vector<ClassWeight> factors;
-  for (const LabelCount& c : data.classes()) {
+  for (const LabelCount& c : whole.classes) {
     double factor = 1;
     if (options.balanced) {
-      factor = static_cast<double>(data.rows()) /
-               (static_cast<double>(data.classes().size()) * static_cast<double>(c.rows));
+      factor = static_cast<double>(whole.rows) /
+               (static_cast<double>(whole.classes.size()) * static_cast<double>(c.rows));
     }
     for (const ClassWeight& w : options.class_weights) {
       if (w.label == c.label) factor *= w.factor;
@@ -138,7 +138,7 @@ std::vector<ClassWeight> class_weights(const Dataset& data, const TrainOptions& 
     if (factor != 1) factors.push_back({c.label, factor});
   }
   for (const ClassWeight& w : options.class_weights) {
-    if (std::ranges::find(data.classes(), w.label, &LabelCount::label) == data.classes().end()) {
+    if (std::ranges::find(whole.classes, w.label, &LabelCount::label) == whole.classes.end()) {
       warnings.push_back(make_warning(
           "usage.class-weight", fmt::format("no row has label {}; its weight is unused", w.label)));
     }
@@ -146,14 +146,15 @@ std::vector<ClassWeight> class_weights(const Dataset& data, const TrainOptions& 
   return factors;
 }
 
-void check_costs(const Dataset& data, std::span<const double> costs) {
-  if (costs.empty()) return;
-  const std::vector<LabelCount>& classes = data.classes();
+void check_costs(const Dataset& data, const Whole& whole, std::span<const double> costs,
+                 Comm* comm) {
+  const std::vector<LabelCount>& classes = whole.classes;
   std::vector<double> sums(classes.size());
   for (std::size_t i = 0; i < costs.size(); ++i) {
     const auto found = std::ranges::lower_bound(classes, data.labels()[i], {}, &LabelCount::label);
     sums[static_cast<std::size_t>(found - classes.begin())] += costs[i];
   }
+  if (comm != nullptr) comm->sum(sums);
   for (std::size_t k = 0; k < sums.size(); ++k) {
     if (!(sums[k] > 0)) {
       fail("data.weights.zero",

@@ -10,6 +10,7 @@
 #include "data/columns.h"
 #include "proof/certificate.h"
 #include "proof/witness.h"
+#include "ranks.h"
 #include "risk/free_bias.h"
 
 namespace hinge {
@@ -100,8 +101,9 @@ void CostTraining::solve_all() {
     in_kernel_.resize(problems);
     for (std::size_t g = first; g < last; ++g) solve(g, pool_);
     keep_in_kernel();
-  } else if (last - first == 1) {
-    solve(first, pool_);
+  } else if (last - first == 1 || t_.comm != nullptr) {
+    // Ranks do one thing at a time, all the same.
+    for (std::size_t g = first; g < last; ++g) solve(g, pool_);
   } else {
     // Side by side; inside each, one thread.
     const Pool::Grace whole(pool_, Pool::Grace::kForever);  // each is asked to end by itself
@@ -126,9 +128,9 @@ bool CostTraining::has_start(std::size_t k) const {
 // Where there is a start, the solver returns that. The same when the time is up, where each class
 // takes whole passes to begin.
 bool CostTraining::skip(std::size_t first, std::size_t last) {
-  const bool stop = t_.stop.up();
-  const bool late = cutting_planes(t_.choice.solver) && report_.model.problems.size() > 1 &&
-                    t_.clock.seconds() >= t_.options.time_limit;
+  const bool stop = t_.interrupted();
+  const bool late =
+      cutting_planes(t_.choice.solver) && report_.model.problems.size() > 1 && t_.late();
   if ((!stop && !late) || has_start(first)) return false;
   for (std::size_t k = first; k < last; ++k) {
     BinaryProblem& out = report_.model.problems[k];
@@ -139,7 +141,7 @@ bool CostTraining::skip(std::size_t first, std::size_t last) {
       continue;
     }
     out.certificate = {.primal = initial_primal_, .dual = 0, .relative_gap = 1, .bound = "witness"};
-    if (t_.witness) out.witness.states.assign((t_.data.rows() + 3) / 4, 0);
+    if (t_.witness) out.witness.states.assign((t_.whole.rows + 3) / 4, 0);
   }
   const std::lock_guard lock(mutex_);
   interrupted_ = interrupted_ || stop;
@@ -152,6 +154,7 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
   CheckpointGroup& group = t_.groups[number];
   const std::size_t first = group.first - problem_offset_, last = group.last - problem_offset_;
   if (!group.state && skip(first, last)) return;
+  if (t_.comm != nullptr) t_.comm->lower(Wish::limit);  // passes are those of each problem
   std::optional<CheckpointBook::Keeper> keeper;
   if (t_.book && !group.done && !warm_.cut) keeper.emplace(*t_.book, number);
   std::vector<std::vector<std::int8_t>> y;
@@ -161,7 +164,8 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
   const Limits limits = {.gap = t_.gap,
                          .seconds = t_.options.time_limit,
                          .passes = t_.options.max_passes,
-                         .stop = t_.control.stop};
+                         .stop = t_.control.stop,
+                         .comm = t_.comm};
   for (std::size_t k = first; k < last; ++k) {
     y.push_back(signs(t_.data, model.problems[k].label));
     problems.push_back({.data = t_.rows,
@@ -179,7 +183,8 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
                            .pegasos = t_.options.pegasos,
                            .planes = t_.options.planes,
                            .start = starts,
-                           .kernel_memory = t_.kernel_memory};
+                           .kernel_memory = t_.kernel_memory,
+                           .comm = t_.comm};
   options.pegasos.kernel = model.kernel;
   if (group.state) options.resume = *group.state;
   const Stopwatch solve_clock;
@@ -195,7 +200,9 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
   } else if (cutting_planes(t_.choice.solver)) {
     solutions.push_back(solve_planes(problems[0], t_.choice.solver, options, monitors[0], pool));
   } else {
-    const auto one = t_.choice.solver == Solver::newton ? solve_newton : solve_dual;
+    const auto one = t_.choice.solver == Solver::newton ? solve_newton
+                     : t_.comm != nullptr               ? solve_dual_on_ranks
+                                                        : solve_dual;
     solutions.push_back(one(problems[0], options, monitors[0], pool));
   }
   const double share = solve_clock.seconds() / static_cast<double>(last - first);
@@ -279,7 +286,7 @@ void CostTraining::keep(std::size_t k, const Problem& problem, Solution& solutio
   if (problem.free_bias) balance(problem, solution.alpha);
   try {
     const Pool::Grace grace(pool, kCertifyGrace);
-    out.certificate = certify(problem, solution.w, solution.alpha, pool);
+    out.certificate = certify(problem, solution.w, solution.alpha, pool, t_.comm);
     // Where planes cancel each other, their rounding may leave points that are worse than 0;
     // dual variables that an interrupt left unmeasured may be so too.
     const bool lost = cutting_planes(t_.choice.solver) && t_.control.start == nullptr &&
@@ -288,12 +295,15 @@ void CostTraining::keep(std::size_t k, const Problem& problem, Solution& solutio
     if (lost || no_bound) {
       if (lost) std::ranges::fill(solution.w, 0.0);
       if (no_bound) std::ranges::fill(solution.alpha, 0.0);
-      out.certificate = certify(problem, solution.w, solution.alpha, pool);
+      out.certificate = certify(problem, solution.w, solution.alpha, pool, t_.comm);
     }
   } catch (const Interrupted&) {
     out.certificate = {.bound = "unknown"};
   }
   if (t_.witness) out.witness = compact(problem, solution.alpha);
+  if (t_.witness && t_.comm != nullptr) {
+    out.witness = join_witness(out.witness, t_.data.rows(), *t_.comm);
+  }
   const double certify_seconds = certify_clock.seconds();
 
   if (problem.bias != 0) out.bias = problem.bias * solution.w.back();
@@ -396,7 +406,9 @@ Start CostTraining::start_from_model(std::size_t k, const Problem& problem) cons
   }
   if (problem.bias != 0) start.w.back() = sign * from.problems[plane].bias / problem.bias;
   const Witness& witness = from.problems[plane].witness;
-  if (!witness.empty() && !turned && from.origin.fingerprint == model.origin.fingerprint) {
+  // Ranks would each have to find theirs in the proof of all rows.
+  if (t_.comm == nullptr && !witness.empty() && !turned &&
+      from.origin.fingerprint == model.origin.fingerprint) {
     Problem before = problem;
     const std::vector<double> costs = row_costs(t_.data, from.origin.class_weights);
     before.costs = costs;
@@ -440,8 +452,17 @@ void CostTraining::finish() {
                      "interrupted; there was no time to compute how good the model is: `hinge "
                      "verify MODEL DATA` does"));
   }
+  if (t_.comm != nullptr) {
+    double sums[] = {static_cast<double>(report_.rows_touched),
+                     static_cast<double>(report_.objective_rows),
+                     static_cast<double>(report_.search_rows)};
+    t_.comm->sum(sums);
+    report_.rows_touched = static_cast<std::uint64_t>(sums[0]);
+    report_.objective_rows = static_cast<std::uint64_t>(sums[1]);
+    report_.search_rows = static_cast<std::uint64_t>(sums[2]);
+  }
   report_.data_passes =
-      static_cast<double>(report_.rows_touched) / static_cast<double>(t_.data.rows());
+      static_cast<double>(report_.rows_touched) / static_cast<double>(t_.whole.rows);
 }
 
 }  // namespace hinge

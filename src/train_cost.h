@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/comm.h"
 #include "base/parallel.h"
 #include "base/stop.h"
 #include "base/stopwatch.h"
@@ -30,6 +31,8 @@ struct Training {
   const double gap;  // asked for; 0 = none
   const StopToken stop{control.stop};
   const Stopwatch clock = {};
+  Comm* const comm = nullptr;       // the ranks, if there are several; rows are this one's
+  Whole whole = {};                 // all rows
   Dataset compact = {};             // the columns that occur, where these are few among many
   const Dataset* rows = &data;      // what is worked on: data, or compact
   std::vector<double> costs = {};   // c_i
@@ -40,6 +43,18 @@ struct Training {
   CheckpointGroups groups = {};     // problems solved together, and the states to go on from
   std::optional<CheckpointBook> book = {};
   std::mutex observing = {};  // one thread at a time
+
+  // Whether somebody wants this to end, or the time is up; on several ranks, whether any of them
+  // says so. All must ask.
+  bool interrupted() const { return agreed(Wish::interrupt, stop.up()); }
+  bool late() const { return agreed(Wish::limit, clock.seconds() >= options.time_limit); }
+
+ private:
+  bool agreed(Wish wish, bool here) const {
+    if (comm == nullptr) return here;
+    if (here) comm->raise(wish);
+    return comm->ask(wish);
+  }
 };
 
 // Where the models of another cost may begin.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Usage: install_deps.sh GROUP...   groups: build test clang fuzz coverage bench
+# Usage: install_deps.sh GROUP...   groups: build test clang fuzz coverage bench mpi
 # Installs the Debian or Ubuntu packages of these groups that are missing; says nothing if none is.
 # Elsewhere (no dpkg) it leaves the matter to CMake, which names what it does not find.
 # The group test also needs Python modules; pip installs them, or the tests that need them are skipped.
@@ -20,11 +20,13 @@ for group in "$@"; do
           modules="numpy safetensors xxhash" ;;
     clang) wanted="$wanted clang" ;;
     fuzz) wanted="$wanted clang libclang-rt-dev" ;;
+    # Optional: without it training runs in one process, and its tests are skipped.
+    mpi) wanted="$wanted libopenmpi-dev openmpi-bin" ;;
     coverage) wanted="$wanted gcovr" ;;
     bench) wanted="$wanted g++ libblas-dev libdlib-dev liblinear-dev liblinear-tools libocas-tools
                    python3 python3-venv"
            bench=build/bench ;;
-    *) echo "install_deps.sh: unknown group '$group' (build, test, clang, fuzz, coverage, bench)" >&2; exit 64 ;;
+    *) echo "install_deps.sh: unknown group '$group' (build, test, clang, fuzz, coverage, bench, mpi)" >&2; exit 64 ;;
   esac
 done
 

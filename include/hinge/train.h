@@ -53,6 +53,7 @@ struct CheckpointControl {
 };
 
 struct TrainReport;
+class Transport;
 
 // How the caller follows and steers a run. The observer is called from one thread at a time, not
 // always the same one.
@@ -74,6 +75,12 @@ struct TrainControl {
   // train_path(): told of every model as it is finished, with the seconds it took itself; as the
   // observer, from one thread at a time, and never while that is called.
   std::function<void(const TrainReport&)> finished = {};
+  // Ranks that train one model together (hinge/transport.h): each calls train() with the same
+  // options and its own share of the rows (read_share()). All get the same model, but for its
+  // proof, which rank 0 alone has; the observer is called on rank 0. A flag raised on one rank
+  // stops all. If one rank fails, all do, with its error. Not everything can be done so:
+  // mpi.unsupported.
+  Transport* ranks = nullptr;
 };
 
 struct TrainReport {
@@ -88,8 +95,11 @@ struct TrainReport {
   double search_seconds = 0;
   double data_passes = 0;
   int threads = 1;
-  double lambda = 0;           // 1/(C sum c_i): the cost as the Pegasos papers write it
-  double prepare_seconds = 0;  // once: looking over the data, before the first model
+  int ranks = 1;
+  std::uint64_t messages = 0;    // on several ranks: that all waited for
+  std::uint64_t bytes_sent = 0;  // by this rank
+  double lambda = 0;             // 1/(C sum c_i): the cost as the Pegasos papers write it
+  double prepare_seconds = 0;    // once: looking over the data, before the first model
   double solve_seconds = 0;
   double certify_seconds = 0;
   std::vector<double> problem_seconds;  // one a binary problem

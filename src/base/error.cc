@@ -13,8 +13,8 @@ namespace hinge {
 namespace {
 
 constexpr int kUsage = 64, kData = 65, kNoInput = 66, kUnavailable = 69, kInternal = 70,
-              kCantCreate = 73, kIo = 74, kRetry = 75, kPermission = 77, kCorrupt = 80,
-              kMemory = 81, kNumeric = 82, kSignal = 130;
+              kCantCreate = 73, kIo = 74, kRetry = 75, kProtocol = 76, kPermission = 77,
+              kCorrupt = 80, kMemory = 81, kNumeric = 82, kSignal = 130;
 
 // Every id there is, sorted. `hinge explain ID` prints a row; the exit code of an error is its
 // row's.
@@ -216,6 +216,16 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
     {"model.truncated", kCorrupt, "The model file is cut off.",
      "Copy it again; hinge never leaves a half-written model."},
     {"model.version", kCorrupt, "The model was written by a newer hinge.", "Update hinge."},
+    {"mpi.inconsistent", kProtocol, "Ranks of one training were given different things.",
+     "Start all ranks with the same command, the same hinge, and files they all see alike."},
+    {"mpi.rank-lost", kRetry, "A process of a training on several ended before its time.",
+     "See what its machine says of it. With --checkpoint a run can go on: give --resume FILE."},
+    {"mpi.timeout", kRetry, "A process of a training on several did not answer in time.",
+     "See whether its machine is up. --mpi-timeout says how long to wait; --resume FILE goes on."},
+    {"mpi.unavailable", kUnavailable, "hinge was started by an MPI launcher, and cannot use MPI.",
+     "Install libhinge-mpi beside hinge, built with the MPI of the launcher; or run hinge alone."},
+    {"mpi.unsupported", kUsage, "This cannot be done on several ranks.",
+     "Leave the option out, choose another solver, or start hinge without mpirun."},
     {"run.internal", kInternal, "A bug in hinge.",
      "Please report it with the command, the version and, if you can, the data."},
     {"run.interrupted", kSignal, "The run was interrupted before it had a result.",

@@ -125,11 +125,38 @@ void check_weights(const TensorFile& file, std::span<const double> weights) {
   }
 }
 
-// What keeps the arrays alive: the mapping, and columns of our own if they had to be renumbered.
+// What keeps the arrays alive: the mapping, columns of our own if they had to be renumbered, and
+// the offsets of a part.
 struct Owner {
   TensorFile file;
   Buffer<std::uint32_t> columns;
+  std::vector<std::uint64_t> offsets;
 };
+
+// The rows of one part, checked as all of them would be.
+template <class Value>
+void check_rows(const TensorFile& file, const CsrView<Value>& m, std::uint64_t first,
+                std::span<const double> weights) {
+  for (std::uint64_t i = 0; i < m.rows; ++i) {
+    double squares = 0;
+    bool ascends = true;
+    for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
+      ascends = ascends && (k == m.offsets[i] || m.columns[k - 1] < m.columns[k]) &&
+                m.columns[k] < m.features;
+      squares += static_cast<double>(m.values[k]) * static_cast<double>(m.values[k]);
+    }
+    if (!ascends) {
+      file.reject(
+          "content",
+          fmt::format("row {}: columns do not ascend, or lie outside the data set", first + i + 1));
+    }
+    const bool weighs = weights.empty() || (weights[i] >= 0 && std::isfinite(weights[i]));
+    if (!std::isfinite(squares) || !weighs) {
+      file.reject("content",
+                  fmt::format("row {}: a value or a weight is out of range", first + i + 1));
+    }
+  }
+}
 
 // Column c is feature c + base. Data that counts from 1 can be seen as counting from 0: feature 0
 // does not occur in it.
@@ -139,8 +166,43 @@ void count_from_zero(Owner& owner, std::span<const std::uint32_t>& columns) {
   columns = owner.columns.span();
 }
 
+struct Share {
+  int part = 0, parts = 1;
+};
+
+// The rows of one share. It begins at the first row with so many nonzeros before it, or, where no
+// row has any, so many rows.
 template <class Value>
-Dataset map_arrays(std::shared_ptr<Owner> owner, const ReadOptions& options) {
+Dataset map_rows(std::shared_ptr<Owner> owner, const CsrView<Value>& m,
+                 std::span<const std::int64_t> labels, std::span<const double> weights, int base,
+                 Share share) {
+  const std::uint64_t nonzeros = owner->file.shape("columns")[0];
+  const auto begin_of = [&](int part) -> std::uint64_t {
+    const double before = static_cast<double>(part) / share.parts;
+    if (part == share.parts) return m.rows;
+    if (nonzeros == 0) return static_cast<std::uint64_t>(static_cast<double>(m.rows) * before);
+    const auto wanted = static_cast<std::uint64_t>(static_cast<double>(nonzeros) * before);
+    return static_cast<std::uint64_t>(std::lower_bound(m.offsets, m.offsets + m.rows, wanted) -
+                                      m.offsets);
+  };
+  const std::uint64_t first = begin_of(share.part), last = begin_of(share.part + 1);
+  bool good = first <= last;
+  for (std::uint64_t i = first; good && i < last; ++i) good = m.offsets[i] <= m.offsets[i + 1];
+  if (!good || m.offsets[last] > nonzeros || m.offsets[0] != 0) {
+    owner->file.reject("content", "row offsets do not ascend from 0 to the number of nonzeros");
+  }
+  const std::uint64_t from = m.offsets[first];
+  for (std::uint64_t i = first; i <= last; ++i) owner->offsets.push_back(m.offsets[i] - from);
+  const CsrView<Value> view = {last - first, m.features, owner->offsets.data(), m.columns + from,
+                               m.values + from};
+  if (!weights.empty()) weights = weights.subspan(first, last - first);
+  check_rows(owner->file, view, first, weights);
+  owner->file.check_unchanged();
+  return DatasetBuilder::wrap(view, labels.subspan(first, last - first), weights, base, owner);
+}
+
+template <class Value>
+Dataset map_arrays(std::shared_ptr<Owner> owner, const ReadOptions& options, Share share) {
   const TensorFile& file = owner->file;
   const std::uint64_t rows = length(file, "labels"), nonzeros = length(file, "columns");
   int base = static_cast<int>(whole(file, "index_base", 1));
@@ -153,6 +215,10 @@ Dataset map_arrays(std::shared_ptr<Owner> owner, const ReadOptions& options) {
   const auto values = file.get<Value>("values", std::array{nonzeros});
   const auto weights = file.has("weights") ? file.get<double>("weights", std::array{rows})
                                            : std::span<const double>{};
+  if (share.parts > 1) {
+    const CsrView<Value> all = {rows, features, offsets.data(), columns.data(), values.data()};
+    return map_rows(std::move(owner), all, labels, weights, base, share);
+  }
   check_offsets(file, offsets, nonzeros);
   Pool pool(options.threads);
   pool.run(3, [&](std::size_t task) {
@@ -190,7 +256,8 @@ bool looks_like_dataset(const std::string& path) {
   return head.ok() && looks_like_tensor_file(*head) && head->find(kFormat) != std::string::npos;
 }
 
-Dataset map_dataset(TensorFile file, const ReadOptions& options) {
+namespace {
+Dataset map_part(TensorFile file, const ReadOptions& options, Share share) {
   if (file.field("format") == "hinge.model") {
     file.reject("magic", "this is a model of hinge, not a data set");
   }
@@ -203,8 +270,17 @@ Dataset map_dataset(TensorFile file, const ReadOptions& options) {
   file.allow_only({"offsets", "columns", "values", "labels", "weights"});
   auto owner = std::make_shared<Owner>();
   owner->file = std::move(file);
-  return owner->file.dtype("values") == DType::f32 ? map_arrays<float>(owner, options)
-                                                   : map_arrays<double>(owner, options);
+  return owner->file.dtype("values") == DType::f32 ? map_arrays<float>(owner, options, share)
+                                                   : map_arrays<double>(owner, options, share);
+}
+}  // namespace
+
+Dataset map_dataset(TensorFile file, const ReadOptions& options) {
+  return map_part(std::move(file), options, {});
+}
+
+Dataset map_share(TensorFile file, const ReadOptions& options, int share, int shares) {
+  return map_part(std::move(file), options, {share, shares});
 }
 
 void write_dataset(const Dataset& data, const std::string& path, Metadata more,

@@ -15,6 +15,11 @@ bool is_data_file(const std::string& path);
 // Columns are numbered as options.index_base asks. Throws Failure (cache.*, data.index.zero).
 Dataset map_dataset(TensorFile file, const ReadOptions& options);
 
+// One of `shares` parts of its rows, of about as many nonzeros each; those of part 0 come first,
+// and a part may be empty. Only these rows are looked at: values that make no sense are found, but
+// checksums are of whole arrays and are not compared.
+Dataset map_share(TensorFile file, const ReadOptions& options, int share, int shares);
+
 // Writes a data set; `more` is added to its metadata. Throws Failure (io.*).
 void write_dataset(const Dataset& data, const std::string& path, Metadata more = {},
                    const std::atomic<bool>* stop = nullptr);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "data/source.h"
 #include "hinge/dataset.h"
 
 namespace hinge {
@@ -39,9 +40,9 @@ class DatasetBuilder {
 std::vector<double> read_weights(const std::string& path, std::uint64_t rows,
                                  const std::atomic<bool>* stop);
 
-// libsvm text from these files. Throws Failure.
+// libsvm text from these files; of each all, or the lines in `ranges`. Throws Failure.
 Dataset read_text(const std::vector<std::string>& paths, const ReadOptions& options,
-                  std::vector<Error>& warnings);
+                  std::vector<Error>& warnings, std::vector<ByteRange> ranges = {});
 
 // The same through the cache beside the first file (docs/formats.md).
 Dataset read_cached(const std::vector<std::string>& paths, const ReadOptions& options,

@@ -29,8 +29,9 @@ constexpr std::size_t kMaxErrors = 10;
 template <class Value>
 class Assembly {
  public:
-  Assembly(const std::vector<std::string>& paths, const ReadOptions& options)
-      : paths_(paths), options_(options) {
+  Assembly(const std::vector<std::string>& paths, const ReadOptions& options,
+           std::vector<ByteRange> ranges)
+      : paths_(paths), options_(options), ranges_(std::move(ranges)) {
     constexpr std::uint64_t kZero = 0;
     arrays_.offsets.append(&kZero, 1);
   }
@@ -39,7 +40,9 @@ class Assembly {
     if (chunk.file != file_) {
       file_ = chunk.file;
       lines_ = 0;
+      counted_ = false;
     }
+    if (!batch.errors.empty() || batch.odd()) count_lines_before();
     for (Error& error : batch.errors) {
       error.file = name();
       error.line += lines_;
@@ -131,6 +134,16 @@ class Assembly {
     }
   }
 
+  // Of a part of a file nobody knows how many lines come before it, until a line must be named.
+  void count_lines_before() {
+    if (ranges_.empty() || std::exchange(counted_, true) || ranges_[file_].begin == 0) return;
+    ByteSource before(paths_[file_], options_.stop, {0, ranges_[file_].begin});
+    std::vector<char> bytes(kChunkBytes);
+    while (const std::size_t count = before.read(bytes)) {
+      lines_ += static_cast<std::uint64_t>(std::count(bytes.data(), bytes.data() + count, '\n'));
+    }
+  }
+
   // In memory a row takes its nonzeros, an offset and a label.
   static std::uint64_t bytes_of(std::uint64_t rows, std::uint64_t nonzeros) {
     return rows * (sizeof(std::uint64_t) + sizeof(std::int64_t)) +
@@ -155,7 +168,9 @@ class Assembly {
   std::vector<Error> errors_;
   bool limit_hit_ = false;
   Oddities oddities_;
+  const std::vector<ByteRange> ranges_;
   std::size_t file_ = 0;
+  bool counted_ = false;     // the lines before the part of it that is read
   std::uint64_t lines_ = 0;  // of the present file
   std::uint64_t all_lines_ = 0;
   std::uint32_t max_index_ = 0;
@@ -167,8 +182,11 @@ class Assembly {
 template <class Value>
 class TextReader {
  public:
-  TextReader(const std::vector<std::string>& paths, const ReadOptions& options)
-      : options_(options), feeder_(paths, options, Feeder::Pace::full), assembly_(paths, options) {
+  TextReader(const std::vector<std::string>& paths, const ReadOptions& options,
+             const std::vector<ByteRange>& ranges)
+      : options_(options),
+        feeder_(paths, options, Feeder::Pace::full, ranges),
+        assembly_(paths, options, ranges) {
     rules_.labels = options.labels;
     rules_.strict = options.strict;
     rules_.base = options.index_base == IndexBase::zero ? 0 : 1;
@@ -278,11 +296,11 @@ class TextReader {
 }  // namespace
 
 Dataset read_text(const std::vector<std::string>& paths, const ReadOptions& options,
-                  std::vector<Error>& warnings) {
+                  std::vector<Error>& warnings, std::vector<ByteRange> ranges) {
   Pool pool(options.threads);
   return options.precision == Precision::f32
-             ? TextReader<float>(paths, options).read(pool, warnings)
-             : TextReader<double>(paths, options).read(pool, warnings);
+             ? TextReader<float>(paths, options, ranges).read(pool, warnings)
+             : TextReader<double>(paths, options, ranges).read(pool, warnings);
 }
 
 }  // namespace hinge

@@ -91,8 +91,8 @@ bool is_regular(const std::string& path) {
   return path != "-" && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-ByteSource::ByteSource(const std::string& path, const std::atomic<bool>* stop)
-    : name_(path == "-" ? "<stdin>" : path), stop_(stop) {
+ByteSource::ByteSource(const std::string& path, const std::atomic<bool>* stop, ByteRange range)
+    : name_(path == "-" ? "<stdin>" : path), stop_(stop), range_(range) {
   struct stat status {};
   const bool standard = path == "-";
   // Looked at before it is opened: opening a socket fails, opening a pipe may wait for ever.
@@ -108,6 +108,9 @@ ByteSource::ByteSource(const std::string& path, const std::atomic<bool>* stop)
   fd_ = standard ? STDIN_FILENO
                  : open(path.c_str(), O_RDONLY | O_CLOEXEC | (regular_ ? 0 : O_NONBLOCK));
   if (fd_ < 0) fail_errno("io.open", path, "open", errno);
+  if (range_.begin > 0 && lseek(fd_, static_cast<off_t>(range_.begin), SEEK_SET) < 0) {
+    fail_errno("io.read", name_, "read", errno);
+  }
   if (regular_) {
     version_ = version_of(status);
     static_cast<void>(posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL));
@@ -134,6 +137,7 @@ std::size_t ByteSource::read(std::span<char> into, Until until) {
 // The first bytes tell whether the rest needs a decoder.
 void ByteSource::look(Until until) {
   looked_ = true;
+  if (!range_.whole()) return;
   buffer_.resize(kDecoderHead);
   std::size_t have = until == Until::some ? read_raw({buffer_.data(), 1}, until) : 0;
   // A short row must not wait for the next one: where the first byte says enough, it is enough.
@@ -198,7 +202,9 @@ std::size_t ByteSource::read_raw(std::span<char> into, Until until, std::size_t 
   while (count < into.size() && !ended_) {
     if (until == Until::some && have + count > 0 && !ready()) break;
     if (!regular_) wait_for_bytes();
-    const ssize_t got = ::read(fd_, into.data() + count, into.size() - count);
+    const std::uint64_t rest = range_.end - range_.begin - read_;
+    const std::size_t most = std::min<std::uint64_t>(into.size() - count, rest);
+    const ssize_t got = ::read(fd_, into.data() + count, most);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got < 0 && until == Until::some && count > 0) break;  // first what there was before it
     if (got < 0) fail_read(name_, errno, read_);

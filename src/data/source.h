@@ -2,6 +2,7 @@
 // compressed.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -27,10 +28,18 @@ bool is_regular(const std::string& path);  // "-" is not
 // Refuses what begins like a file of another kind (data.encoding). Throws Failure.
 void check_is_text(std::string_view head, const std::string& name);
 
+// A part of a plain file: bytes begin .. end - 1.
+struct ByteRange {
+  std::uint64_t begin = 0, end = UINT64_MAX;
+  bool whole() const { return begin == 0 && end == UINT64_MAX; }
+};
+
 class ByteSource {
  public:
-  // Throws Failure (io.*). `stop` is asked while a pipe has nothing to say (run.interrupted).
-  explicit ByteSource(const std::string& path, const std::atomic<bool>* stop = nullptr);
+  // Throws Failure (io.*). `stop` is asked while a pipe has nothing to say (run.interrupted). Only
+  // of a regular file there can be a part; it is read as it is, never decompressed.
+  explicit ByteSource(const std::string& path, const std::atomic<bool>* stop = nullptr,
+                      ByteRange range = {});
   ~ByteSource();
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
@@ -44,8 +53,10 @@ class ByteSource {
   // decompressed.
   std::size_t read_some(std::span<char> into);
 
-  FileVersion version() const { return version_; }               // of a regular file
-  std::uint64_t size() const { return version_.size; }           // as stored; 0 when unknown
+  FileVersion version() const { return version_; }  // of a regular file
+  std::uint64_t size() const {                      // as stored, of its part; 0 when unknown
+    return std::min(version_.size, range_.end) - std::min(version_.size, range_.begin);
+  }
   std::uint64_t position() const { return read_ - in_.size(); }  // bytes used, as stored
   bool compressed() const { return decoder_ != nullptr; }        // known after the first read()
   const std::string& name() const { return name_; }
@@ -67,6 +78,7 @@ class ByteSource {
   const std::atomic<bool>* stop_;
   int fd_ = -1;
   bool regular_ = false;
+  ByteRange range_;
   FileVersion version_;
   std::uint64_t read_ = 0;  // bytes taken from the descriptor
   bool looked_ = false;

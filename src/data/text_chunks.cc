@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 
@@ -33,15 +34,17 @@ void drop_last_row(const RowRules& rules, RowBatch<Value>& batch) {
 
 }  // namespace
 
-Feeder::Feeder(const std::vector<std::string>& paths, const ReadOptions& options, Pace pace)
-    : paths_(paths), options_(options), pace_(pace) {
+Feeder::Feeder(const std::vector<std::string>& paths, const ReadOptions& options, Pace pace,
+               std::vector<ByteRange> ranges)
+    : paths_(paths), options_(options), pace_(pace), ranges_(std::move(ranges)) {
   // Every file must open before the first is read. A pipe can be opened once only.
   bool known = true;
-  for (const std::string& path : paths) {
+  for (std::size_t file = 0; file < paths.size(); ++file) {
+    const std::string& path = paths[file];
     struct stat status {};
     const bool pipe = stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
     known = known && path != "-" && !pipe;
-    if (path != "-" && !pipe) total_ += ByteSource(path).size();
+    if (path != "-" && !pipe) total_ += ByteSource(path, nullptr, range(file)).size();
   }
   if (!known) total_ = 0;
 }
@@ -82,9 +85,9 @@ void Feeder::check_stop() const {
 }
 
 void Feeder::open_file() {
-  source_ = std::make_unique<ByteSource>(paths_[file_], options_.stop);
+  source_ = std::make_unique<ByteSource>(paths_[file_], options_.stop, range(file_));
   tail_.clear();
-  offset_ = 0;
+  offset_ = range(file_).begin;
   ended_ = false;
 }
 

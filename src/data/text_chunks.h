@@ -34,8 +34,10 @@ class Feeder {
  public:
   enum class Pace : std::uint8_t { full, prompt };
 
-  // Paths and options must outlive it. Throws Failure (io.*) if a file cannot be opened.
-  Feeder(const std::vector<std::string>& paths, const ReadOptions& options, Pace pace);
+  // Paths and options must outlive it. `ranges`: of each file, whole lines of it; or none, all of
+  // them. Throws Failure (io.*) if a file cannot be opened.
+  Feeder(const std::vector<std::string>& paths, const ReadOptions& options, Pace pace,
+         std::vector<ByteRange> ranges = {});
 
   // False at the end. Throws Failure; after that there is nothing more, and chunk.sequence tells
   // the place of the failure.
@@ -48,10 +50,12 @@ class Feeder {
   bool fill(Chunk& chunk);
   void check_bytes(std::size_t count);
   [[noreturn]] void line_too_long() const;
+  ByteRange range(std::size_t file) const { return ranges_.empty() ? ByteRange{} : ranges_[file]; }
 
   const std::vector<std::string>& paths_;
   const ReadOptions& options_;
   const Pace pace_;
+  const std::vector<ByteRange> ranges_;  // by file, or empty
   std::size_t file_ = 0;
   std::unique_ptr<ByteSource> source_;
   std::string tail_;  // begun line, not yet handed out

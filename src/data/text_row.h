@@ -42,6 +42,8 @@ struct RowBatch {
   Oddity index_zero, unsorted, underflow, qid;
   std::vector<Error> errors;  // line = line of the chunk, file not set
 
+  bool odd() const { return unsorted.count + underflow.count + qid.count > 0; }
+
   // Makes room for the rows of `bytes` bytes of text and forgets the rows there are.
   void reset(std::size_t bytes);
 };

@@ -68,15 +68,19 @@ void set_gap(Certificate& certificate) {
 }
 
 Certificate certify(const Problem& problem, std::span<const double> w,
-                    std::span<const double> alpha, Pool& pool) {
+                    std::span<const double> alpha, Pool& pool, Comm* comm) {
   const std::vector<std::uint64_t> cuts = cut_rows(*problem.data);
   const std::size_t blocks = cuts.size() - 1;
   std::vector<Part> losses(blocks);
   // v is summed in parts, each a vector as long as w: few, and where rows are few against columns
   // only one.
   const std::size_t worth = problem.data->nonzeros() / (16 * problem.dimension() + 1);
+  // A rank without rows has no alpha, and a bound if the others have one.
+  const bool bounded = comm == nullptr
+                           ? !alpha.empty()
+                           : comm->sum(alpha.size() == problem.y.size() ? 0.0 : 1.0) == 0;
   const std::size_t parts =
-      alpha.empty() ? 0 : std::clamp<std::size_t>(worth, 1, std::clamp<std::size_t>(blocks, 1, 16));
+      !bounded ? 0 : std::clamp<std::size_t>(worth, 1, std::clamp<std::size_t>(blocks, 1, 16));
   std::vector<Buffer<double>> sums(parts);
   problem.data->visit([&](const auto& m) {
     pool.run(parts + blocks, [&](std::size_t block) {
@@ -92,18 +96,32 @@ Certificate certify(const Problem& problem, std::span<const double> w,
   Certificate certificate;
   certificate.primal = half_square(w.first(problem.regularised()));
   double longest = 0;
-  for (const Part& part : losses) {
-    certificate.primal += part.loss;
-    longest = std::max(longest, part.square);
+  if (comm == nullptr) {
+    for (const Part& part : losses) {
+      certificate.primal += part.loss;
+      longest = std::max(longest, part.square);
+    }
+  } else {
+    double loss = 0;
+    for (const Part& part : losses) {
+      loss += part.loss;
+      longest = std::max(longest, part.square);
+    }
+    certificate.primal += comm->sum(loss);
+    longest = comm->max(longest);
   }
-  certificate.bound = alpha.empty() ? "none" : "witness";
-  if (!alpha.empty()) {
+  certificate.bound = bounded ? "witness" : "none";
+  if (bounded) {
     double sum = 0;
     for (const double a : alpha) sum += a;
     for (std::size_t part = 1; part < parts; ++part) {
       for (std::size_t j = 0; j < sums[0].size(); ++j) sums[0][j] += sums[part][j];
     }
-    const std::span<const double> v = sums[0].span();
+    const std::span<double> v = sums[0].span();
+    if (comm != nullptr) {
+      sum = comm->sum(sum);
+      comm->sum(v);
+    }
     certificate.dual = sum - half_square(v.first(problem.regularised()));
     if (problem.free_bias) {
       // sum_i alpha_i y_i should be 0. What rounding left of it costs as much times |b| at the

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/comm.h"
 #include "base/parallel.h"
 #include "data/problem.h"
 #include "hinge/model.h"
@@ -13,8 +14,9 @@ namespace hinge {
 
 // w: problem.dimension() weights. alpha: feasible dual variables, or empty for "no bound known".
 // Both ways throw Interrupted if the pool's stop token says so.
+// On several ranks the rows and alpha are this rank's, the certificate is that of all.
 Certificate certify(const Problem& problem, std::span<const double> w,
-                    std::span<const double> alpha, Pool& pool);
+                    std::span<const double> alpha, Pool& pool, Comm* comm = nullptr);
 
 // The same in the space of a kernel, for all problems of some rows at once: they share the kernel
 // values. w_k = sum_j coefficients[k * support.rows() + j] phi(support row j); `support` has the

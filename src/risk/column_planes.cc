@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "risk/plane_vectors.h"
@@ -10,8 +11,13 @@ namespace {
 template <class Value>
 class ColumnPlanes final : public PlaneVectors {
  public:
-  ColumnPlanes(RiskRows<Value>& rows, std::size_t slots)
-      : PlaneVectors(slots), rows_(rows), running_(rows.passes.dimension()), planes_(slots) {}
+  using Join = std::function<void(std::span<double>)>;
+  ColumnPlanes(RiskRows<Value>& rows, std::size_t slots, const Join& join)
+      : PlaneVectors(slots),
+        rows_(rows),
+        join_(join),
+        running_(rows.passes.dimension()),
+        planes_(slots) {}
 
   void begin(std::span<const double> w, std::vector<double> weights) override {
     anchor_.assign(w.begin(), w.end());
@@ -21,6 +27,7 @@ class ColumnPlanes final : public PlaneVectors {
 
   void rebuild(std::vector<double> weights) override {
     running_ = sum(std::move(weights));
+    whole_.clear();
     follow();
   }
 
@@ -32,9 +39,11 @@ class ColumnPlanes final : public PlaneVectors {
     follow();
   }
 
-  void take(std::size_t slot) override { keep(slot, running_); }
+  void take(std::size_t slot) override { keep(slot, join_ ? whole() : running_); }
   void take(std::size_t slot, std::vector<double> weights, const ActiveRows&) override {
-    keep(slot, sum(std::move(weights)));
+    std::vector<double> a = sum(std::move(weights));
+    if (join_) join_(a);
+    keep(slot, std::move(a));
   }
 
   void merge(std::size_t into, std::size_t from, double u, double v) override {
@@ -115,6 +124,9 @@ class ColumnPlanes final : public PlaneVectors {
     for (std::size_t slot = 0; slot < slots_; ++slot) {
       archive.sized(planes_[slot], taken[slot] ? rows_.passes.dimension() : 0);
     }
+    if (!join_) return;
+    archive.sized_or_empty(whole_, rows_.passes.dimension());
+    archive.sized_or_empty(joined_, whole_.size());
   }
 
  private:
@@ -125,6 +137,21 @@ class ColumnPlanes final : public PlaneVectors {
   void follow() {
     running_anchor_ = dot(running_, anchor_);
     running_trial_ = dot(running_, trial_);
+  }
+
+  // The running vector of all rows. What changed since it was last asked for is joined, which is
+  // sparse if few rows changed sides.
+  const std::vector<double>& whole() {
+    if (whole_.empty()) {
+      whole_.assign(size(), 0.0);
+      joined_ = whole_;
+    }
+    std::vector<double> change(size());
+    for (std::size_t j = 0; j < size(); ++j) change[j] = running_[j] - joined_[j];
+    join_(change);
+    for (std::size_t j = 0; j < size(); ++j) whole_[j] += change[j];
+    joined_ = running_;
+    return whole_;
   }
 
   std::vector<double> sum(std::vector<double> weights) {
@@ -143,7 +170,10 @@ class ColumnPlanes final : public PlaneVectors {
   }
 
   RiskRows<Value>& rows_;
+  const Join& join_;
   std::vector<double> running_, anchor_, trial_, mark_;
+  std::vector<double> whole_,
+      joined_;  // with join_, or empty: of all rows; running_ as it was then
   double running_anchor_ = 0, running_trial_ = 0;  // <running, anchor>, <running, trial>
   double trial_rounding_ = 0;                      // in |trial|, about
   std::vector<std::vector<double>> planes_;        // empty: free
@@ -152,10 +182,13 @@ class ColumnPlanes final : public PlaneVectors {
 }  // namespace
 
 template <class Value>
-std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<Value>& rows, std::size_t slots) {
-  return std::make_unique<ColumnPlanes<Value>>(rows, slots);
+std::unique_ptr<PlaneVectors> make_column_planes(
+    RiskRows<Value>& rows, std::size_t slots, const std::function<void(std::span<double>)>& join) {
+  return std::make_unique<ColumnPlanes<Value>>(rows, slots, join);
 }
-template std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<float>&, std::size_t);
-template std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<double>&, std::size_t);
+template std::unique_ptr<PlaneVectors> make_column_planes(
+    RiskRows<float>&, std::size_t, const std::function<void(std::span<double>)>&);
+template std::unique_ptr<PlaneVectors> make_column_planes(
+    RiskRows<double>&, std::size_t, const std::function<void(std::span<double>)>&);
 
 }  // namespace hinge

@@ -27,7 +27,7 @@ constexpr std::uint64_t kSample = std::uint64_t{1} << 16;  // rows a width is ju
 bool planes_by_rows(std::uint64_t rows, std::uint64_t dimension, const RiskOptions& options) {
   const std::uint64_t most =
       options.use == ActiveUse::narrowed ? kRowsPerColumnNarrowed : kRowsPerColumn;
-  return options.use != ActiveUse::wandering && rows <= most * dimension;
+  return options.use != ActiveUse::wandering && rows <= most * dimension && !options.join;
 }
 
 template <class Value>
@@ -36,6 +36,7 @@ class CpuRisk final : public Risk {
   CpuRisk(const Problem& problem, const CsrView<Value>& m, const RiskOptions& options, Pool& pool)
       : rows_(problem, m, *options.kernels, pool),
         use_(options.use),
+        join_(options.join),
         all_{.all = true, .list = {}, .cuts = cut_rows(*problem.data)},
         active_(all_),
         now_(m.rows),
@@ -44,7 +45,7 @@ class CpuRisk final : public Risk {
         trial_(m.rows) {
     by_rows_ = planes_by_rows(m.rows, rows_.passes.dimension(), options);
     vectors_ = by_rows_ ? make_row_planes(rows_, options.slots, statuses_, now_)
-                        : make_column_planes(rows_, options.slots);
+                        : make_column_planes(rows_, options.slots, join_);
   }
 
   double begin(std::span<const double> w) override {
@@ -92,12 +93,17 @@ class CpuRisk final : public Risk {
     });
     if (all) return sum;
     const double from = vectors_->running_at_anchor(), to = vectors_->running_at_trial();
-    const auto& [r, more] = now_.between;  // the sum takes its bit for its status
-    const double between = more * rows_.cost(r) * (1 - at(r, t) - rows_.sign(r) * shift);
-    return std::max(0.0, from + t * (to - from) + b_ - between + sum);
+    double between = 0;
+    if (free_bias()) {
+      const auto& [r, more] = now_.between;  // the sum takes its bit for its status
+      between = more * rows_.cost(r) * (1 - at(r, t) - rows_.sign(r) * shift);
+    }
+    const double value = from + t * (to - from) + b_ - between + sum;
+    return join_ ? value : std::max(0.0, value);
   }
 
   double search(double a, double b, double t_max) override;
+  void slopes(std::span<const double> steps, std::span<double> out) override;
 
   void advance(double t) override {
     const double shift = free_bias() && t > 0 ? best(t).at : 0;
@@ -209,6 +215,7 @@ class CpuRisk final : public Risk {
     std::vector<double> v(rows_.passes.dimension());
     rows_.combine(
         weights.size(), [](std::uint64_t i) { return i; }, weights, v.data());
+    if (join_) join_(v);
     values.square = rows_.kernels.dot_dense(v.data(), v.data(), v.size());
     return values;
   }
@@ -248,6 +255,17 @@ class CpuRisk final : public Risk {
     return *at;
   }
 
+  void near(std::span<const double> widths, std::span<double> counts) const override {
+    const std::uint64_t step = std::max<std::uint64_t>(1, rows_.m.rows / kSample);
+    std::ranges::fill(counts, 0.0);
+    for (std::uint64_t i = 0; i < rows_.m.rows; i += step) {
+      const double distance = std::abs(1 - anchor_[i]);
+      for (std::size_t k = 0; k < widths.size(); ++k) {
+        counts[k] += distance <= widths[k] ? static_cast<double>(step) : 0.0;
+      }
+    }
+  }
+
   std::uint64_t narrow(double width) override {
     std::vector<std::vector<std::uint64_t>> parts(all_.blocks());
     rows_.for_blocks(all_, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
@@ -261,7 +279,9 @@ class CpuRisk final : public Risk {
     for (const std::vector<std::uint64_t>& part : parts) {
       list.insert(list.end(), part.begin(), part.end());
     }
-    if (list.empty()) return 0;
+    auto found = static_cast<double>(list.size());
+    if (join_) join_({&found, 1});
+    if (found == 0) return 0;
     active_ = rows_.cut(std::move(list));
     set_slope();
     return active_.size();
@@ -281,7 +301,7 @@ class CpuRisk final : public Risk {
   void archive(Archive& archive, const std::vector<bool>& taken) override {
     const std::uint64_t rows = rows_.m.rows;
     now_.archive(archive, rows);
-    archive.require(now_.size() > 0);
+    archive.require(now_.size() > 0 || rows == 0);
     statuses_.archive(archive, taken);
     vectors_->archive(archive, taken);
     archive.sized(anchor_, rows);
@@ -291,7 +311,7 @@ class CpuRisk final : public Risk {
     archive(b_, gone_, objective_, search_, rows_.touched);
     archive(bias_.anchor, bias_.trial, bias_.mark, slope_, searches_.trial, searches_.point,
             searches_.plane, known_.t, known_.crossing);
-    archive.require(known_.crossing.item < rows);
+    archive.require(known_.crossing.item < rows || rows == 0);
     archive(active_.all, active_.list);
     if (!archive.reading()) return;
     const std::vector<std::uint64_t>& list = active_.list;
@@ -303,6 +323,7 @@ class CpuRisk final : public Risk {
   }
 
   std::uint64_t active() const override { return active_.size(); }
+  std::uint64_t rows() const override { return rows_.m.rows; }
   RiskCounts counts() const override {
     return {.rows = rows_.touched, .objective = objective_, .search = search_};
   }
@@ -451,6 +472,7 @@ class CpuRisk final : public Risk {
 
   RiskRows<Value> rows_;
   const ActiveUse use_;
+  const std::function<void(std::span<double>)> join_;  // of RiskOptions
   const ActiveRows all_;
   ActiveRows active_;
   RowBits now_;  // statuses of the newest plane
@@ -520,9 +542,11 @@ double CpuRisk<Value>::search(double a, double b, double t_max) {
     sum.bends += part.bends;
   }
   search_ += sum.bends;
-  const auto& [r, more] = now_.between;  // rows bend as their bits say
-  const double newest = vectors_->running_at_trial() - vectors_->running_at_anchor() +
-                        more * rows_.cost(r) * (trial_[r] - anchor_[r]);
+  double newest = vectors_->running_at_trial() - vectors_->running_at_anchor();
+  if (free_bias()) {
+    const auto& [r, more] = now_.between;  // rows bend as their bits say
+    newest += more * rows_.cost(r) * (trial_[r] - anchor_[r]);
+  }
   double slope = b + newest + sum.slope;  // f' without a t, just before the bucket
   if (!(slope < 0)) return 0;
   std::size_t bucket = 0;
@@ -548,6 +572,31 @@ double CpuRisk<Value>::search(double a, double b, double t_max) {
     }
   }
   return std::min(t_max, inside.minimum());
+}
+
+template <class Value>
+void CpuRisk<Value>::slopes(std::span<const double> steps, std::span<double> out) {
+  const std::size_t count = steps.size();
+  std::vector<double> parts(active_.blocks() * count);
+  rows_.for_blocks(active_, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
+    double* const part = parts.data() + block * count;
+    for (std::uint64_t k = begin; k < end; ++k) {
+      const std::uint64_t i = active_.row(k);
+      const auto [c, d] = bend_of(i);
+      const double slope = rows_.cost(i) * d;
+      for (std::size_t s = 0; s < count; ++s) {
+        const double inside = c + steps[s] * d;
+        part[s] += inside > 0 || (inside == 0 && d > 0) ? slope : 0.0;
+      }
+    }
+  });
+  const double newest = vectors_->running_at_trial() - vectors_->running_at_anchor();
+  for (std::size_t s = 0; s < count; ++s) {
+    out[s] = newest;
+    for (std::size_t block = 0; block < active_.blocks(); ++block) {
+      out[s] += parts[block * count + s];
+    }
+  }
 }
 
 template <class Value>

@@ -8,7 +8,9 @@
 
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
+#include <span>
 #include <vector>
 
 namespace hinge {
@@ -54,5 +56,12 @@ class LineSearch {
   double t_max_;
   std::vector<Bend> bends_;
 };
+
+// The same where the rows are on several ranks, so that slopes are all there is: the t in [0,
+// t_max] that minimises f(t) = a/2 t^2 + b t + g(t), a >= 0, g convex; f(t) may be off by the share
+// `doubt` of what is gained. `slopes` tells g' just beyond each of some t, in rounds of a handful;
+// a few do.
+using SlopesAt = std::function<void(std::span<const double> steps, std::span<double> out)>;
+double minimum_by_slopes(double a, double b, double t_max, double doubt, const SlopesAt& slopes);
 
 }  // namespace hinge

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -179,8 +180,10 @@ class PlaneVectors {
   std::vector<double> gram_;
 };
 
+// `join` as in RiskOptions.
 template <class Value>
-std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<Value>& rows, std::size_t slots);
+std::unique_ptr<PlaneVectors> make_column_planes(
+    RiskRows<Value>& rows, std::size_t slots, const std::function<void(std::span<double>)>& join);
 // `statuses` and `now` are read when they are needed.
 template <class Value>
 std::unique_ptr<PlaneVectors> make_row_planes(RiskRows<Value>& rows, std::size_t slots,

@@ -20,11 +20,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "base/archive.h"
+#include "base/comm.h"
 #include "base/parallel.h"
 #include "data/problem.h"
 #include "kernels/kernels.h"
@@ -73,6 +75,8 @@ class Risk {
   virtual double value(double t) = 0;
   // The t in [0, t_max] that minimises a/2 t^2 + b t + R_active(point(t)), a >= 0, exactly.
   virtual double search(double a, double b, double t_max) = 0;
+  // The slope of R_active(point(t)) just beyond each of these t >= 0. Not with a free bias.
+  virtual void slopes(std::span<const double> steps, std::span<double> out) = 0;
   // anchor <- point(t)
   virtual void advance(double t) = 0;
   // The anchor itself.
@@ -112,6 +116,8 @@ class Risk {
   // The distance from 1 within which lie the margins of about this share of the rows, at the anchor
   // (all rows must be active); judged by a sample where rows are many.
   virtual double width_of(double share) const = 0;
+  // How many rows have their margins within each of these distances, judged likewise.
+  virtual void near(std::span<const double> widths, std::span<double> counts) const = 0;
   // Active are the rows whose margin is within `width` of 1; how many. If there are none,
   // nothing changes. Needs mark() at this anchor.
   virtual std::uint64_t narrow(double width) = 0;
@@ -119,6 +125,7 @@ class Risk {
   // there.
   virtual void widen() = 0;
   virtual std::uint64_t active() const = 0;
+  virtual std::uint64_t rows() const = 0;  // all there are
 
   virtual RiskCounts counts() const = 0;
 
@@ -134,6 +141,14 @@ struct RiskOptions {
   std::size_t slots = 100;
   ActiveUse use = ActiveUse::all;
   const Kernels* kernels = &best_kernels();
+  // On several ranks: search() may return a t that gains so much less than it could, as a share. A
+  // small one takes a few messages more.
+  double search_doubt = 1e-12;
+  // Set where the rows are a part of all: makes sums over the part those over all of them, in
+  // place. Points and planes are then those of all rows, kept by columns; every number that a call
+  // returns is that of the part alone, and R_active may be negative. narrow() leaves a part without
+  // active rows if others have some. Not with a free bias.
+  std::function<void(std::span<double>)> join = {};
 };
 
 // About how many bytes such a risk takes besides the rows, and the small problem over its planes.
@@ -142,5 +157,14 @@ double cpu_risk_memory(std::uint64_t rows, std::uint64_t dimension, const RiskOp
 // Rows in memory, passes shared out over the pool; the same bits for any number of threads. The
 // problem and its data must live as long.
 std::unique_ptr<Risk> make_cpu_risk(const Problem& problem, const RiskOptions& options, Pool& pool);
+
+// Rows shared out among ranks, each of which has some of them and makes the same calls; whatever
+// makes the risk of its own rows, this makes it that of all. Every number is the same to the bit on
+// every rank, but for counts(), and statuses(), which are of the rank's own rows, as those given to
+// plane_of(). A plane costs one sum over the ranks as long as the columns, sparse if few rows
+// changed sides, everything else a few numbers.
+using MakeRisk = std::unique_ptr<Risk> (*)(const Problem&, const RiskOptions&, Pool&);
+std::unique_ptr<Risk> make_all_reduce_risk(const Problem& problem, RiskOptions options, Pool& pool,
+                                           Comm& comm, MakeRisk local = make_cpu_risk);
 
 }  // namespace hinge

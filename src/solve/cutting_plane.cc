@@ -22,10 +22,11 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kPlanes = 100, kPlanesActive = 20;
 constexpr double kMu = 0.05;
-constexpr double kMuByRows = 0.2;     // of focus, where rows are few: seen to need fewer planes
-constexpr double kQpShare = 0.05;     // of the gap: how far the small problem may be off
-constexpr double kRoundEnd = 0.2;     // a round of focus ends at this share of the exact gap
-constexpr double kTargetShare = 0.7;  // or of the gap asked for
+constexpr double kMuByRows = 0.2;      // of focus, where rows are few: seen to need fewer planes
+constexpr double kSearchDoubt = 1e-4;  // of what a search gains: ranks need not find the last bit
+constexpr double kQpShare = 0.05;      // of the gap: how far the small problem may be off
+constexpr double kRoundEnd = 0.2;      // a round of focus ends at this share of the exact gap
+constexpr double kTargetShare = 0.7;   // or of the gap asked for
 constexpr double kWidth = 3;  // rows within so many times the last movement are active, at first
 constexpr double kLeastWidth = 2, kMostWidth = 20;
 constexpr double kMostActive = 0.35;  // more rows than this share are not worth narrowing to
@@ -155,6 +156,8 @@ class CuttingPlane {
                                          const SolverOptions& options, Pool& pool) {
     RiskOptions risk = risk_options(method, options.planes);
     risk.kernels = options.kernels;
+    risk.search_doubt = kSearchDoubt;
+    if (options.comm != nullptr) return make_all_reduce_risk(problem, risk, pool, *options.comm);
     return make_cpu_risk(problem, risk, pool);
   }
 
@@ -426,7 +429,7 @@ class CuttingPlane {
     round_primal_ = primal_;
     std::ranges::fill(steps_, kNoStep);
     const double end = std::max(kRoundEnd * gap(), kTargetShare * target_ * primal_);
-    const auto rows = static_cast<double>(problem_.data->rows());
+    const auto rows = static_cast<double>(risk_->rows());
     const double share = std::max(1.0, static_cast<double>(risk_->active())) / rows;
     const auto most = static_cast<std::uint64_t>(std::min(kRoundPasses / share, kRoundSteps));
     for (std::uint64_t count = 0; count < most; ++count) {
@@ -468,7 +471,8 @@ class CuttingPlane {
             .search = before_.counts.search + now.search};
   }
   double passes() const {
-    return static_cast<double>(counts().rows) / static_cast<double>(problem_.data->rows());
+    const std::uint64_t rows = std::max<std::uint64_t>(1, problem_.data->rows());
+    return static_cast<double>(counts().rows) / static_cast<double>(rows);
   }
 
   bool done() {
@@ -631,8 +635,9 @@ double planes_memory(const Dataset& data, std::uint64_t dimension, Solver method
 
 Solution solve_planes(const Problem& problem, Solver method, const SolverOptions& options,
                       Monitor& monitor, Pool& pool) {
+  // Ranks do without a sample: each would have to know how those of the others weigh.
   if (method != Solver::focus || !options.start.empty() || !options.resume.empty() ||
-      !worth_sampling(*problem.data, problem.dimension())) {
+      options.comm != nullptr || !worth_sampling(*problem.data, problem.dimension())) {
     return CuttingPlane(problem, method, options, monitor, pool).run();
   }
   Solution sample = solve_sample(problem, options, monitor, pool);

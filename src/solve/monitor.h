@@ -1,4 +1,8 @@
 // Follows a solver and tells it when to stop. Solvers read no clock; this does.
+//
+// On several ranks (Limits::comm) every rank has its own, which says stop to all or to none: a wish
+// of one counts once it has come to all of them with some sum. So between two questions there must
+// be one, or the second answer is that of the first.
 #pragma once
 
 #include <atomic>
@@ -9,6 +13,7 @@
 #include <new>
 #include <vector>
 
+#include "base/comm.h"
 #include "base/stopwatch.h"
 #include "hinge/train.h"
 
@@ -19,6 +24,7 @@ struct Limits {
   double seconds = 0;                       // infinite = none
   std::uint64_t passes = 0;                 // 0 = none
   const std::atomic<bool>* stop = nullptr;  // set by a signal
+  Comm* comm = nullptr;                     // the ranks, if there are several
 };
 
 // Where the states of a solver go from which a later run can go on (train_checkpoint.h).
@@ -107,13 +113,21 @@ class Monitor {
 
   // Cheap; to be asked between small pieces of work. True: stop.
   bool poll(double data_passes) {
-    if (limits_.stop != nullptr && limits_.stop->load(std::memory_order_relaxed)) {
+    bool interrupted = limits_.stop != nullptr && limits_.stop->load(std::memory_order_relaxed);
+    bool late = clock_.seconds() >= limits_.seconds ||
+                (limits_.passes != 0 && data_passes >= static_cast<double>(limits_.passes));
+    if (limits_.comm != nullptr) {
+      if (interrupted) limits_.comm->raise(Wish::interrupt);
+      if (late) limits_.comm->raise(Wish::limit);
+      interrupted = limits_.comm->raised(Wish::interrupt);
+      late = limits_.comm->raised(Wish::limit);
+    }
+    if (interrupted) {
       reason_ = StopReason::interrupted;
       stopped_ = true;
       return true;
     }
-    if (clock_.seconds() >= limits_.seconds ||
-        (limits_.passes != 0 && data_passes >= static_cast<double>(limits_.passes))) {
+    if (late) {
       reason_ = StopReason::limit;
       stopped_ = true;
       return true;

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/comm.h"
 #include "base/parallel.h"
 #include "data/problem.h"
 #include "hinge/options.h"
@@ -39,6 +40,11 @@ struct Solution {
   bool cut_short = false;  // a limit ended it before the steps asked for were done
 };
 
+// On several ranks (SolverOptions::comm) a problem has the rows of this rank alone, and so has
+// alpha of a start or a solution; w is that of all rows, and the same to the bit on every rank.
+// Ranks take the same steps, so limits and signals count once all know of them (monitor.h), and no
+// pool may be one that throws Interrupted.
+
 // How scores come about with a kernel (kernel_passes.h).
 enum class KernelWay : std::uint8_t { by_budget, scores, blocks };
 
@@ -54,6 +60,7 @@ struct SolverOptions {
   std::span<const std::byte> resume = {};  // a state that a keeper got: go on from there
   KernelWay kernel_way = KernelWay::by_budget;
   std::uint64_t kernel_memory = std::uint64_t{1} << 30;  // for kernel values that are kept
+  Comm* comm = nullptr;                                  // the ranks, if there are several
   std::uint64_t bound_rows = 5000;  // with KernelWay::blocks: rows a bound may always rest on
 };
 
@@ -65,6 +72,11 @@ struct SolverOptions {
 // leaps along the way that epochs take. Begins at alpha of a start; its w is one point to compare.
 Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                     Pool& pool);
+
+// The same on several ranks (dual_ranks.cc): every rank descends on its own rows, then all steps
+// are added up. It begins at alpha of a start, tells no state, and takes no free bias.
+Solution solve_dual_on_ranks(const Problem& problem, const SolverOptions& options, Monitor& monitor,
+                             Pool& pool);
 
 // About how many bytes one such run takes besides the rows.
 double dual_memory(const Dataset& data, std::uint64_t dimension);

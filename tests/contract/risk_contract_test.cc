@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "ranked_risk.h"
 #include "risk/risk.h"
 #include "support.h"
 
@@ -25,14 +26,15 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSame = 1e-10;  // relative: the same but for rounding
 constexpr std::size_t kSlots = 6;
 
-using MakeRisk = std::unique_ptr<Risk> (*)(const Problem&, const RiskOptions&, Pool&);
-
 struct RiskCase {
   const char* name;
   MakeRisk make;
+  bool free_bias = true;  // it can have one
 };
 std::vector<RiskCase> risks() {
-  return {{"cpu", make_cpu_risk}};
+  return {{"cpu", make_cpu_risk},
+          {"one_rank", testing::make_ranked_risk<1>, false},
+          {"three_ranks", testing::make_ranked_risk<3>, false}};
 }
 
 struct Shape {
@@ -541,6 +543,7 @@ std::vector<Param> params(bool wandering_only = false) {
   std::vector<Param> all;
   for (const RiskCase& risk : risks()) {
     for (const Shape& shape : shapes()) {
+      if (shape.free_bias && !risk.free_bias) continue;
       // With a free bias no row ceases to be active.
       if ((shape.wandering && !shape.free_bias) || !wandering_only) all.push_back({risk, shape});
     }
@@ -889,6 +892,7 @@ TEST(RiskBits, SameForAnyThreadsOnManyRows) {
                          {"free", 30000, 60, 12, Precision::f32, 0, true, false, true}};
   for (const RiskCase& risk : risks()) {
     for (const Shape& shape : large) {
+      if (shape.free_bias && !risk.free_bias) continue;
       const Sample sample(shape);
       const RiskOptions options = {.use = use_of(shape)};
       const Vector one = words(sample, risk.make, options, 1);

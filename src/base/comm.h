@@ -1,0 +1,102 @@
+// What ranks of one training do together, on any Transport (hinge/transport.h). A sum is taken in
+// rank order in one place and then handed out: the same bits on every rank, and the same again in
+// the next run with as many ranks.
+//
+// Trouble: a rank that is lost, late, or gave up makes every call here throw Failure. A rank that
+// fails by itself says so with fail(), so that nobody waits for it.
+//
+// Wishes: any rank may wish that all stop (raise()). Wishes travel with the next small sum, and
+// raised() tells those that have arrived: at the same place of the program it is the same on every
+// rank. So decisions that depend on clocks, signals or local counts are taken by all or by none, at
+// no price.
+//
+// Used by one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "hinge/transport.h"
+
+namespace hinge {
+
+enum class Wish : std::uint8_t { interrupt, limit, checkpoint };
+
+// What went over the wire: messages that all waited for, and bytes this rank sent.
+struct CommCounts {
+  std::uint64_t rounds = 0;
+  std::uint64_t bytes = 0;
+};
+
+class Comm {
+ public:
+  explicit Comm(Transport& transport) : transport_(transport) {}
+  Comm(const Comm&) = delete;
+  Comm& operator=(const Comm&) = delete;
+
+  int rank() const { return transport_.rank(); }
+  int size() const { return transport_.size(); }
+  bool first() const { return rank() == 0; }
+  const CommCounts& counts() const { return counts_; }
+
+  // values[k] <- its sum over the ranks.
+  void sum(std::span<double> values);
+  double sum(double value);
+  std::uint64_t sum(std::uint64_t value);  // exact below 2^53
+  // The same where most values are 0 on every rank: only the others travel, if that is cheaper.
+  void sum_sparse(std::span<double> values);
+  double max(double value);
+
+  // What every rank gave, in rank order.
+  std::vector<std::vector<std::byte>> gather_all(std::span<const std::byte> mine);
+  // The same for rank 0 alone, one after the other: use(rank, bytes).
+  using Use = std::function<void(int, std::span<const std::byte>)>;
+  void gather(std::span<const std::byte> mine, const Use& use);
+  // What rank 0 has.
+  void broadcast(std::vector<std::byte>& bytes);
+  // From rank to rank, in order: f gets what the one before returned; rank 0 gets nothing.
+  void relay(const std::function<std::vector<std::byte>(std::span<const std::byte>)>& f);
+
+  // All must say the same, else every rank throws the same Failure (mpi.inconsistent).
+  void agree(const std::string& name, const std::string& value);
+
+  // Runs f, which talks to nobody, and ends with the others: if it failed on some rank, every rank
+  // throws what the lowest of them threw.
+  void together(const std::function<void()>& f);
+  // This rank cannot go on. What came from others is not told again.
+  void fail(const Error& error) noexcept;
+
+  void raise(Wish wish) { wishes_[static_cast<std::size_t>(wish)] = 1; }
+  bool raised(Wish wish) const { return arrived_[static_cast<std::size_t>(wish)] > 0; }
+  // Forgets one that has been granted; to be called by all.
+  void lower(Wish wish) {
+    wishes_[static_cast<std::size_t>(wish)] = arrived_[static_cast<std::size_t>(wish)] = 0;
+  }
+  // Whether it is raised anywhere, now.
+  bool ask(Wish wish);
+
+ private:
+  static constexpr std::size_t kWishes = 3;
+
+  void check(Transport::Outcome outcome);
+  void exchange(std::span<const std::byte> mine, std::span<std::byte> all);
+  void sum_small(std::span<double> values);
+  void sum_large(std::span<double> values);
+  std::uint64_t ranks() const { return static_cast<std::uint64_t>(size()); }
+
+  Transport& transport_;
+  CommCounts counts_;
+  bool broken_ = false;
+  double wishes_[kWishes] = {}, arrived_[kWishes] = {};
+};
+
+// An error as bytes and back, for other ranks; what the bytes do not say is left out.
+std::vector<std::byte> pack(const Error& error);
+Error unpack_error(std::span<const std::byte> bytes);
+
+}  // namespace hinge

@@ -1,0 +1,91 @@
+#include "ranks.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "base/archive.h"
+#include "base/error.h"
+#include "data/columns.h"
+#include "hinge/version.h"
+
+namespace hinge {
+namespace {
+
+[[noreturn]] void unsupported(const std::string& what, std::string help = {}) {
+  fail("mpi.unsupported", what + ", which several ranks cannot do", std::move(help));
+}
+
+}  // namespace
+
+void check_supported(const TrainOptions& options, const TrainControl& control, Solver solver) {
+  if (!options.pegasos.kernel.linear())
+    unsupported("--kernel: training with a kernel was asked for");
+  if (options.free_bias) {
+    unsupported("--bias free: an intercept that is not regularised was asked for",
+                "--bias 1 has one that is");
+  }
+  if (!cutting_planes(solver) && solver != Solver::dual) {
+    unsupported(fmt::format("--solver {} was asked for", to_string(solver)),
+                "auto, dual and the cutting planes can: cpa, ocas, ocas3, active, focus");
+  }
+  if (!control.checkpoint.path.empty() || !control.resume.empty()) {
+    unsupported("--checkpoint: keeping the state of training was asked for");
+  }
+}
+
+void agree_on(const TrainOptions& options, const Dataset& data, Comm& comm) {
+  comm.agree("version", std::string(version()));
+  std::string asked;
+  for (const auto& [name, value] : describe(options)) asked += fmt::format("--{} {} ", name, value);
+  // What describe() leaves out, since it does not change a result, but when ranks would end.
+  asked += fmt::format("--time-limit {} --max-passes {} --witness {}", options.time_limit,
+                       options.max_passes, options.witness);
+  comm.agree("options", asked);
+  comm.agree("index base", std::to_string(data.index_base()));
+  comm.agree("precision", data.precision() == Precision::f32 ? "f32" : "f64");
+  comm.agree("features", std::to_string(data.features()));
+}
+
+std::vector<std::uint32_t> occurring_columns(const Dataset& data, Pool& pool, Comm& comm) {
+  const std::vector<std::uint32_t> mine = occurring_columns(data, pool);
+  std::vector<std::uint32_t> all;
+  comm.gather(std::as_bytes(std::span(mine)), [&](int, std::span<const std::byte> bytes) {
+    std::vector<std::uint32_t> part(bytes.size() / sizeof(std::uint32_t)), joined;
+    if (!bytes.empty()) std::memcpy(part.data(), bytes.data(), bytes.size());
+    std::ranges::set_union(all, part, std::back_inserter(joined));
+    all = std::move(joined);
+  });
+  const auto bytes = std::as_bytes(std::span(all));
+  std::vector<std::byte> shared(bytes.begin(), bytes.end());
+  comm.broadcast(shared);
+  all.resize(shared.size() / sizeof(std::uint32_t));
+  if (!shared.empty()) std::memcpy(all.data(), shared.data(), shared.size());
+  return all;
+}
+
+Witness join_witness(const Witness& mine, std::uint64_t rows, Comm& comm) {
+  struct {
+    std::uint64_t rows = 0;
+    Witness witness;
+    void archive(Archive& archive) { archive(rows, witness.states, witness.free); }
+  } part{rows, mine};
+  Witness all;
+  std::uint64_t filled = 0;  // rows
+  comm.gather(state_of(part), [&](int, std::span<const std::byte> bytes) {
+    restore(part, bytes);
+    all.states.resize((filled + part.rows + 3) / 4);
+    for (std::uint64_t i = 0; i < part.rows; ++i) {  // two bits a row
+      const unsigned state = unsigned{part.witness.states[i / 4]} >> 2 * (i % 4) & 3U;
+      std::uint8_t& into = all.states[(filled + i) / 4];
+      into = static_cast<std::uint8_t>(into | state << 2 * ((filled + i) % 4));
+    }
+    filled += part.rows;
+    all.free.insert(all.free.end(), part.witness.free.begin(), part.witness.free.end());
+  });
+  return all;
+}
+
+}  // namespace hinge

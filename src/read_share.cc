@@ -1,0 +1,268 @@
+// Reading on several ranks: who reads what, and what all must know of it.
+//
+// The files are taken for one run of bytes, as they are stored, and that is cut into as many parts
+// of the same size. A cut goes to the next beginning of a line, or, in a compressed file, which can
+// only be read from its beginning, to the nearer end of the file. So parts are in row order, and
+// every rank finds its two cuts by itself.
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "base/checksum.h"
+#include "base/comm.h"
+#include "base/tensor_file.h"
+#include "data/data_file.h"
+#include "data/dataset_builder.h"
+#include "data/decoder.h"
+#include "data/source.h"
+#include "hinge/dataset.h"
+
+namespace hinge {
+namespace {
+
+struct Listed {
+  std::string path;
+  std::uint64_t bytes = 0;
+};
+
+std::vector<Listed> list_files(const std::string& source) {
+  std::vector<Listed> files;
+  for (const std::string& path : expand_source(source)) {
+    const bool standard = path == "-";
+    const std::uint64_t bytes = standard ? 0 : ByteSource(path).size();  // or it cannot be opened
+    if (standard || !is_regular(path)) {
+      fail("mpi.unsupported", fmt::format("{}: several ranks read files, no streams",
+                                          standard ? "standard input" : escape(path)));
+    }
+    files.push_back({path, bytes});
+  }
+  return files;
+}
+
+// In few words, for comparing: names and sizes.
+std::string describe(const std::vector<Listed>& files) {
+  std::string all;
+  std::uint64_t bytes = 0;
+  for (const Listed& file : files) {
+    all += fmt::format("{} {}\n", file.path, file.bytes);
+    bytes += file.bytes;
+  }
+  return fmt::format("{} files, {} bytes, checksum {}", files.size(), bytes,
+                     to_hex(checksum(std::as_bytes(std::span(all)))));
+}
+
+bool is_compressed(const std::string& path) {
+  std::array<char, kDecoderHead> head;
+  return make_decoder(first_bytes(path, head)) != nullptr;
+}
+
+// Where the first line begins at or after `from` > 0.
+std::uint64_t next_line(const Listed& file, std::uint64_t from) {
+  ByteSource bytes(file.path, nullptr, {from - 1, UINT64_MAX});
+  std::vector<char> piece(std::size_t{1} << 16);
+  for (std::uint64_t at = from - 1;;) {
+    const std::size_t count = bytes.read(piece);
+    if (count == 0) return file.bytes;
+    if (const void* found = std::memchr(piece.data(), '\n', count)) {
+      return at + static_cast<std::uint64_t>(static_cast<const char*>(found) - piece.data()) + 1;
+    }
+    at += count;
+  }
+}
+
+struct Cut {
+  std::size_t file = 0;
+  std::uint64_t offset = 0;
+};
+
+// The beginning of part `part` of `parts`; of one more, the end of all.
+Cut cut_at(const std::vector<Listed>& files, int part, int parts) {
+  std::uint64_t total = 0;
+  for (const Listed& file : files) total += file.bytes;
+  if (part == parts) return {files.size(), 0};
+  auto left = static_cast<std::uint64_t>(static_cast<double>(total) * part / parts);
+  for (std::size_t k = 0; k < files.size(); ++k) {
+    if (left >= files[k].bytes) {
+      left -= files[k].bytes;
+      continue;
+    }
+    if (left == 0) return {k, 0};
+    if (is_compressed(files[k].path)) return {2 * left < files[k].bytes ? k : k + 1, 0};
+    const std::uint64_t line = next_line(files[k], left);
+    if (line >= files[k].bytes) return {k + 1, 0};
+    return {k, line};
+  }
+  return {files.size(), 0};
+}
+
+Dataset no_rows(Precision precision, int base) {
+  if (precision == Precision::f32) {
+    DatasetArrays<float> arrays;
+    arrays.offsets.resize(1);
+    return DatasetBuilder::build(std::move(arrays), 0, base);
+  }
+  DatasetArrays<double> arrays;
+  arrays.offsets.resize(1);
+  return DatasetBuilder::build(std::move(arrays), 0, base);
+}
+
+Dataset read_lines(const std::vector<Listed>& files, int part, int parts,
+                   const ReadOptions& options, std::vector<Error>& warnings) {
+  const Cut begin = cut_at(files, part, parts), end = cut_at(files, part + 1, parts);
+  std::vector<std::string> paths;
+  std::vector<ByteRange> ranges;
+  for (std::size_t k = begin.file; k < files.size() && k <= end.file; ++k) {
+    ByteRange range;
+    if (k == begin.file) range.begin = begin.offset;
+    if (k == end.file) range.end = end.offset;
+    if (range.begin >= std::min(range.end, files[k].bytes)) continue;
+    paths.push_back(files[k].path);
+    ranges.push_back(range);
+  }
+  const int base = options.index_base == IndexBase::zero ? 0 : 1;
+  if (paths.empty()) return no_rows(options.precision, base);
+  try {
+    return read_text(paths, options, warnings, std::move(ranges));
+  } catch (Failure& failure) {
+    if (failure.error.id != "data.empty") throw;  // others may have rows
+    return no_rows(options.precision, base);
+  }
+}
+
+// The same rows with the features of all ranks, and counted from where all of them count.
+Dataset renumber(const Dataset& data, std::uint64_t features, int base) {
+  return data.visit([&]<class Value>(CsrView<Value> m) {
+    struct Owner {
+      Dataset data;
+      Buffer<std::uint32_t> columns;
+    };
+    auto owner = std::make_shared<Owner>();
+    owner->data = data;
+    if (data.index_base() != base) {  // from 1 to 0: nothing here is feature 0
+      owner->columns.resize(m.nonzeros());
+      for (std::uint64_t k = 0; k < m.nonzeros(); ++k) owner->columns[k] = m.columns[k] + 1;
+      m.columns = owner->columns.data();
+    }
+    m.features = features;
+    return DatasetBuilder::wrap(m, data.labels(), data.weights(), base, owner);
+  });
+}
+
+// What was odd on any rank, one entry a kind, for rank 0 to tell.
+void join_warnings(std::vector<Error>& warnings, std::size_t before, Comm& comm) {
+  std::vector<std::byte> mine;
+  for (std::size_t k = before; k < warnings.size(); ++k) {
+    const std::vector<std::byte> words = pack(warnings[k]);
+    const std::uint64_t size = words.size();
+    const auto bytes = std::as_bytes(std::span(&size, 1));
+    mine.insert(mine.end(), bytes.begin(), bytes.end());
+    mine.insert(mine.end(), words.begin(), words.end());
+  }
+  std::vector<Error> all;
+  comm.gather(mine, [&](int, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      std::uint64_t size = 0;
+      std::memcpy(&size, bytes.data(), sizeof size);
+      Error warning = unpack_error(bytes.subspan(sizeof size, size));
+      bytes = bytes.subspan(sizeof size + size);
+      if (std::ranges::find(all, warning.id, &Error::id) == all.end()) all.push_back(warning);
+    }
+  });
+  warnings.resize(before);
+  warnings.insert(warnings.end(), all.begin(), all.end());
+}
+
+Dataset read(const std::string& source, const ReadOptions& options, Comm& comm,
+             std::vector<Error>& warnings) {
+  const std::size_t before = warnings.size();
+  std::vector<Listed> files;
+  bool binary = false;
+  Dataset data;
+  comm.together([&] {
+    if (options.cache != Cache::off) {
+      fail("mpi.unsupported", "--cache: several ranks read no cache",
+           "`hinge convert DATA DATA.hinge` makes a data set that each of them maps a part of");
+    }
+    files = list_files(source);
+    binary = files.size() == 1 && is_data_file(files[0].path);
+  });
+  comm.agree("the data as this rank sees it", describe(files));
+  comm.together([&] {
+    if (binary) {
+      data = map_share(TensorFile::map(files[0].path, "cache"), options, comm.rank(), comm.size());
+      return;
+    }
+    const auto other = std::ranges::find_if(files, is_data_file, &Listed::path);
+    if (other != files.end()) {
+      fail_file("data.encoding", other->path, "a binary data set cannot be one of several files",
+                "convert the text of all of them into one data set");
+    }
+    data = read_lines(files, comm.rank(), comm.size(), options, warnings);
+  });
+  comm.agree("precision", data.precision() == Precision::f32 ? "f32" : "f64");
+  const std::uint64_t rows = comm.sum(data.rows());
+  if (rows == 0) {
+    comm.together([&] {
+      fail_file("data.empty", files.size() == 1 ? files[0].path : std::string{}, "no rows");
+    });
+  }
+  const bool from_zero = comm.max(data.index_base() == 0 && data.rows() > 0 ? 1.0 : 0.0) > 0;
+  const int base = from_zero || options.index_base == IndexBase::zero ? 0 : 1;
+  comm.together([&] {
+    if (binary && base == 0 && options.index_base == IndexBase::one) {
+      fail("data.index.zero", "this data set counts its features from 0",
+           "give --index-base 0 for training and prediction alike");
+    }
+  });
+  const std::uint64_t own =
+      data.features() + (data.features() > 0 && data.index_base() != base ? 1 : 0);
+  const auto features = static_cast<std::uint64_t>(comm.max(static_cast<double>(own)));
+  data = renumber(data, features, base);
+  if (!options.weights_file.empty()) {
+    std::uint64_t first = 0;
+    const std::uint64_t mine = data.rows();
+    const auto all = comm.gather_all(std::as_bytes(std::span(&mine, 1)));
+    for (int k = 0; k < comm.rank(); ++k) {
+      std::uint64_t count = 0;
+      std::memcpy(&count, all[static_cast<std::size_t>(k)].data(), sizeof count);
+      first += count;
+    }
+    comm.together([&] {
+      const std::vector<double> weights = read_weights(options.weights_file, rows, options.stop);
+      if (weights.size() != rows) {
+        fail("data.weights.count", fmt::format("{} weights for {} rows", weights.size(), rows));
+      }
+      const auto from = weights.begin() + static_cast<std::ptrdiff_t>(first);
+      data = take(data.with_weights({from, from + static_cast<std::ptrdiff_t>(mine)}));
+    });
+  }
+  join_warnings(warnings, before, comm);
+  return data;
+}
+
+}  // namespace
+
+Result<Dataset> read_share(const std::string& source, const ReadOptions& options,
+                           Transport& transport, std::vector<Error>& warnings) {
+  return guard([&] {
+    Comm comm(transport);
+    try {
+      return read(source, options, comm, warnings);
+    } catch (const Failure& failure) {
+      comm.fail(failure.error);
+      throw;
+    } catch (const std::bad_alloc&) {
+      comm.fail(out_of_memory_error());
+      throw;
+    }
+  });
+}
+
+}  // namespace hinge

@@ -1,0 +1,196 @@
+"""Training on several ranks, started by a real mpirun; more of them than there are cores.
+
+Without mpirun, or a hinge built without MPI, everything but the first test is skipped.
+"""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+import support
+from support import PROGRAM, SLOW, Case, Run, make_rows, to_text
+
+MPIRUN = shutil.which("mpirun")
+LIBRARY = pathlib.Path(PROGRAM).with_name("libhinge-mpi.so")
+FOLDER = os.environ.get("HINGE_SHARED_DATA", "")
+TIMEOUT = 300 if SLOW else 120
+
+# Open MPI asks to be told that it may run as root, and more ranks than cores. Sanitizers find leaks in
+# MPI itself.
+ENVIRONMENT = {
+    **support.ENVIRONMENT,
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_btl_base_warn_component_unused": "0",
+    "ASAN_OPTIONS": "detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", ""),
+}
+
+
+class MpiCase(Case):
+    def setUp(self):
+        super().setUp()
+        if MPIRUN is None:
+            self.skipTest("mpirun is not installed (tools/install_deps.sh mpi)")
+        if not LIBRARY.exists():
+            self.skipTest(f"hinge was built without MPI: there is no {LIBRARY.name} beside it")
+
+    def launch(self, ranks, *arguments):
+        """The launcher as a process of its own group."""
+        command = [MPIRUN, "-n", str(ranks), PROGRAM, *map(str, arguments)]
+        process = subprocess.Popen(command, cwd=self.dir, env=ENVIRONMENT, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+
+        def stop():
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+        self.addCleanup(stop)
+        return process
+
+    def mpi(self, ranks, *arguments, code=0):
+        process = self.launch(ranks, *arguments)
+        try:
+            out, err = process.communicate(timeout=TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self.fail(f"mpirun -n {ranks} hinge {arguments}: no end after {TIMEOUT} s")
+        run = Run(arguments, process.returncode, out, err)
+        if code is not None and run.code != code:
+            self.fail(f"{ranks} ranks: expected exit code {code}\n{run}")
+        return run
+
+    def ranks_of(self, launcher):
+        """Process ids of the ranks, in their order."""
+        found = {}
+        for entry in pathlib.Path("/proc").iterdir():
+            try:
+                if os.readlink(entry / "exe") != os.path.realpath(PROGRAM):
+                    continue
+                environment = (entry / "environ").read_bytes().split(b"\0")
+                if int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1]) != launcher.pid:
+                    continue
+            except (OSError, IndexError, ValueError):
+                continue
+            for variable in environment:
+                if variable.startswith(b"OMPI_COMM_WORLD_RANK="):
+                    found[int(variable.split(b"=")[1])] = int(entry.name)
+        return [found[k] for k in sorted(found)]
+
+    def check_proof(self, model, data, gap):
+        verified = self.hinge("verify", model, data, "--json").json
+        self.assertTrue(verified["agrees"])
+        self.assertLessEqual(verified["relative_gap"], gap)
+
+
+class AloneTest(Case):
+    def test_one_rank_is_no_rank(self):
+        """A launcher that starts one process changes nothing; nor does one without our library."""
+        self.write("d.svm", to_text(make_rows(60, 10)))
+        self.hinge("train", "d.svm", "plain")
+        one = {"OMPI_COMM_WORLD_SIZE": "1", "OMPI_COMM_WORLD_RANK": "0"}
+        self.hinge("train", "d.svm", "one", env=one)
+        self.assertEqual(self.read("plain"), self.read("one"))
+
+    def test_without_the_library(self):
+        self.write("d.svm", to_text(make_rows(60, 10)))
+        copy = self.dir / "hinge"
+        shutil.copy(PROGRAM, copy)
+        for rank in (0, 1):
+            env = {**support.ENVIRONMENT, "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": str(rank)}
+            done = subprocess.run([copy, "train", "d.svm", "m"], cwd=self.dir, env=env, stderr=subprocess.PIPE)
+            self.assertEqual(done.returncode, 69)
+            self.assertEqual(b"[mpi.unavailable]" in done.stderr, rank == 0)  # said once
+        self.assertFalse((self.dir / "m").exists())
+
+
+class TrainTest(MpiCase):
+    def test_one_process_under_mpirun_gives_the_same_bytes(self):
+        self.write("d.svm", to_text(make_rows(200, 20)))
+        self.hinge("train", "d.svm", "plain")
+        self.mpi(1, "train", "d.svm", "m")
+        self.assertEqual(self.read("plain"), self.read("m"))
+
+    def test_pattern_with_json(self):
+        rows = make_rows(300, 20, noise=0.2)
+        self.write("part-0.svm", to_text(rows[:10]))
+        self.write("part-1.svm", to_text(rows[10:250]))
+        self.write("part-2.svm", to_text(rows[250:]))
+        run = self.mpi(3, "train", "part-*.svm", "m", "--json", "--gap", "1e-5", "-n", "1")
+        said = run.json  # one object: rank 0 speaks for all
+        self.assertEqual(said["rows"], 300)
+        self.assertEqual(said["ranks"], 3)
+        self.assertGreater(said["messages"], 0)
+        self.assertGreater(said["bytes_sent"], 0)
+        self.check_proof("m", "part-*.svm", 1e-5)
+        self.assertEqual(sum("gap" in line for line in run.lines), 1)  # one log
+        again = self.mpi(3, "train", "part-*.svm", "again", "--gap", "1e-5", "-n", "2", "-q")
+        self.assertEqual(self.read("m"), self.read("again"))
+        self.assertEqual(again.err, "")
+
+    def test_several_classes_and_costs(self):
+        self.write("d.svm", to_text(make_rows(150, 12, classes=(1, 2, 3))))
+        self.mpi(2, "train", "d.svm", "m", "--gap", "1e-3")
+        self.check_proof("m", "d.svm", 1e-3)
+        self.mpi(2, "train", "d.svm", "path", "--cost", "0.1,1", "--gap", "1e-3")
+        self.hinge("verify", "path", "d.svm")
+
+    def test_rare_shards(self):
+        rows = sorted(make_rows(80, 10), key=lambda row: row[0])
+        self.write("sorted.svm", to_text(rows))  # one class a rank
+        self.mpi(2, "train", "sorted.svm", "m")
+        self.check_proof("m", "sorted.svm", 1e-3)
+        self.write("few.svm", to_text(make_rows(3, 4)))
+        self.mpi(4, "train", "few.svm", "m")  # more ranks than rows
+        self.check_proof("m", "few.svm", 1e-3)
+        self.write("d.svm", to_text(make_rows(120, 10)))
+        self.hinge("convert", "d.svm", "d.hinge")
+        self.mpi(3, "train", "d.hinge", "m")
+        self.check_proof("m", "d.svm", 1e-3)
+
+    def test_limits_are_agreed(self):
+        self.write("d.svm", to_text(make_rows(400, 40, noise=0.5)))
+        run = self.mpi(2, "train", "d.svm", "m", "--gap", "1e-13", "--max-passes", "4")
+        self.assertIn("[solver.limit]", run.err)
+        self.mpi(2, "train", "d.svm", "m", "--gap", "1e-13", "--time-limit", "0", "--require-converged", code=3)
+
+
+class TroubleTest(MpiCase):
+    def setUp(self):
+        super().setUp()
+        self.write("d.svm", to_text(make_rows(100, 10)))
+
+    def refused(self, run, identifier):
+        self.assertEqual(run.err.count("[" + identifier + "]"), 1, run)
+        self.assertFalse((self.dir / "m").exists())
+
+    def test_one_error_for_all(self):
+        rows = to_text(make_rows(100, 10))
+        self.write("bad.svm", rows + "1 3:x\n" + rows)
+        run = self.mpi(3, "train", "bad.svm", "m", code=65)
+        self.refused(run, "data.value")
+        self.assertIn("bad.svm:101:5: error:", run.err)
+        self.refused(self.mpi(2, "train", "none.svm", "m", code=66), "io.open")
+        self.refused(self.mpi(2, "train", "d.svm", "m", "--solver", "newton", code=64), "mpi.unsupported")
+        self.refused(self.mpi(2, "train", "d.svm", "m", "--bias", "free", code=64), "mpi.unsupported")
+        self.refused(self.mpi(2, "train", "d.svm", "m", "--folds", "3", code=64), "mpi.unsupported")
+        self.refused(self.mpi(2, "train", "d.svm", "m", "--cost", "x", code=64), "usage.value")
+        self.refused(self.mpi(2, "train", "d.svm", "m", "--memory", "1K", code=81), "memory.limit")
+        self.refused(self.mpi(2, "train", "d.svm", "none/m", code=73), "io.create")
+
+    def test_different_options(self):
+        run = self.mpi(1, "train", "d.svm", "m", "--cost", "1", ":", "-n", "1", PROGRAM, "train", "d.svm", "m",
+                       "--cost", "2", code=76)
+        self.refused(run, "mpi.inconsistent")
+        self.assertIn("--cost 1 ", run.err)
+        self.assertIn("--cost 2 ", run.err)
+        self.write("other.svm", to_text(make_rows(90, 10)))
+        run = self.mpi(1, "train", "d.svm", "m", ":", "-n", "1", PROGRAM, "train", "other.svm", "m", code=76)
+        self.refused(run, "mpi.inconsistent")
+
+
+if __name__ == "__main__":
+    unittest.main()
