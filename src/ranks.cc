@@ -18,9 +18,23 @@ namespace {
   fail("mpi.unsupported", what + ", which several ranks cannot do", std::move(help));
 }
 
+// How a joined state begins: no solver's does.
+constexpr std::uint64_t kJoined = 0x736b6e617220002a;
+
+struct JoinedState {
+  std::uint64_t mark = kJoined;
+  PartState all;
+
+  void archive(Archive& archive) {
+    archive(mark);
+    archive.require(mark == kJoined);
+    archive(all);
+  }
+};
+
 }  // namespace
 
-void check_supported(const TrainOptions& options, const TrainControl& control, Solver solver) {
+void check_supported(const TrainOptions& options, Solver solver) {
   if (!options.pegasos.kernel.linear())
     unsupported("--kernel: training with a kernel was asked for");
   if (options.free_bias) {
@@ -30,9 +44,6 @@ void check_supported(const TrainOptions& options, const TrainControl& control, S
   if (!cutting_planes(solver) && solver != Solver::dual) {
     unsupported(fmt::format("--solver {} was asked for", to_string(solver)),
                 "auto, dual and the cutting planes can: cpa, ocas, ocas3, active, focus");
-  }
-  if (!control.checkpoint.path.empty() || !control.resume.empty()) {
-    unsupported("--checkpoint: keeping the state of training was asked for");
   }
 }
 
@@ -64,6 +75,58 @@ std::vector<std::uint32_t> occurring_columns(const Dataset& data, Pool& pool, Co
   all.resize(shared.size() / sizeof(std::uint32_t));
   if (!shared.empty()) std::memcpy(all.data(), shared.data(), shared.size());
   return all;
+}
+
+bool RankKeeper::wanted() {
+  if (first_ != nullptr && first_->wanted()) comm_.raise(Wish::checkpoint);
+  return comm_.raised(Wish::checkpoint);
+}
+
+void RankKeeper::keep(std::vector<std::byte> state, const Progress& last) {
+  comm_.lower(Wish::checkpoint);
+  JoinedState joined;
+  bool complete = true;
+  comm_.gather(state, [&](int rank, std::span<const std::byte> bytes) {
+    complete = complete && !bytes.empty();
+    if (!complete) return;
+    PartState part;
+    restore(part, bytes);
+    if (rank == 0) joined.all.w = std::move(part.w);
+    joined.all.alpha.insert(joined.all.alpha.end(), part.alpha.begin(), part.alpha.end());
+  });
+  if (first_ == nullptr) return;
+  if (complete) {
+    first_->keep(state_of(joined), last);
+  } else {
+    first_->lost();
+  }
+}
+
+void RankKeeper::lost() {
+  keep({}, {});
+}
+
+bool is_joined(std::span<const std::byte> state) {
+  std::uint64_t mark = 0;
+  if (state.size() < sizeof mark) return false;
+  std::memcpy(&mark, state.data(), sizeof mark);
+  return mark == kJoined;
+}
+
+Start part_of(std::span<const std::byte> state, const Problem& problem, const Whole& whole) {
+  JoinedState joined;
+  restore(joined, state);
+  const std::uint64_t rows = problem.y.size();
+  std::vector<double>& alpha = joined.all.alpha;
+  if (joined.all.w.size() != problem.dimension() || alpha.size() != whole.rows ||
+      whole.first_row + rows > whole.rows) {
+    fail("checkpoint.content", "a state in the checkpoint is about other data");
+  }
+  Start start = {std::move(joined.all.w), {}};
+  for (std::uint64_t i = 0; i < rows; ++i) {
+    start.alpha.push_back(std::clamp(alpha[whole.first_row + i], 0.0, problem.upper(i)));
+  }
+  return start;
 }
 
 Witness join_witness(const Witness& mine, std::uint64_t rows, Comm& comm) {

@@ -58,8 +58,9 @@ class Trainer {
   // One report a cost; fewer where the run was stopped.
   std::vector<TrainReport> run(std::span<const double> costs) {
     std::vector<Error> warnings;
-    if (t_.comm != nullptr) check_supported(t_.options, t_.control, t_.choice.solver);
-    if (!t_.control.checkpoint.path.empty()) t_.book.emplace(t_.control.checkpoint, warnings);
+    if (t_.comm != nullptr) check_supported(t_.options, t_.choice.solver);
+    t_.keeps_states = !t_.control.checkpoint.path.empty();
+    if (t_.keeps_states && t_.first()) t_.book.emplace(t_.control.checkpoint, warnings);
     t_.warm_starts = costs.size() > 1;
     {
       const Pool::Grace grace(pool_, kPrepareGrace);
@@ -403,11 +404,13 @@ std::vector<TrainReport> run_alone(const Dataset& data, const TrainOptions& opti
 
 // Whatever makes this rank fail, the others are told: they would wait for it.
 std::vector<TrainReport> run_with_others(const Dataset& data, const TrainOptions& options,
-                                         TrainControl control, std::span<const double> costs) {
+                                         const TrainControl& control,
+                                         std::span<const double> costs) {
   Comm comm(*control.ranks);
-  if (!comm.first()) control.observer = {};
   try {
     agree_on(options, data, comm);
+    comm.agree("checkpoint and resume",
+               fmt::format("{}, {}", control.checkpoint.path.empty(), control.resume.empty()));
     return Trainer(data, options, control, &comm, whole_of(data, comm)).run(costs);
   } catch (const Failure& failure) {
     comm.fail(failure.error);

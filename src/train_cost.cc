@@ -65,7 +65,7 @@ CostTraining::CostTraining(Training& training, const TrainReport& shape, std::si
   if (report_.model.kernel.linear() && !moves_weights()) {
     report_.model.weights.resize(report_.model.problems.size() * report_.model.width());
   }
-  if (t_.control.observer) {
+  if (t_.control.observer && t_.first()) {
     observer_ = [this](Progress progress) {
       progress.cost = report_.model.origin.cost;
       const std::lock_guard lock(t_.observing);
@@ -157,6 +157,17 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
   if (t_.comm != nullptr) t_.comm->lower(Wish::limit);  // passes are those of each problem
   std::optional<CheckpointBook::Keeper> keeper;
   if (t_.book && !group.done && !warm_.cut) keeper.emplace(*t_.book, number);
+  std::optional<RankKeeper> all_ranks;
+  if (t_.comm != nullptr && t_.keeps_states && !warm_.cut) {
+    all_ranks.emplace(*t_.comm, keeper ? &*keeper : nullptr);
+  }
+  // What ranks left is where to begin, rather than all of a state.
+  const bool joined = group.state && is_joined(*group.state);
+  if (t_.comm != nullptr && group.state && !joined) {
+    fail_file("checkpoint.mismatch", t_.control.resume,
+              "one process wrote it, and several ranks cannot go on from there",
+              "start hinge without mpirun");
+  }
   std::vector<std::vector<std::int8_t>> y;
   std::vector<Problem> problems;
   std::vector<Monitor> monitors;
@@ -174,9 +185,15 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
                         .cost = model.origin.cost,
                         .bias = model.origin.bias_feature,
                         .free_bias = model.origin.free_bias});
-    monitors.emplace_back(limits, t_.clock, k, observer_,
-                          k == first && keeper ? &*keeper : nullptr);
-    if (has_start(k)) starts.push_back(start(k, problems.back()));
+    StateKeeper* const states = all_ranks ? static_cast<StateKeeper*>(&*all_ranks)
+                                : keeper  ? &*keeper
+                                          : nullptr;
+    monitors.emplace_back(limits, t_.clock, k, observer_, k == first ? states : nullptr);
+    if (joined) {
+      starts.push_back(part_of(*group.state, problems.back(), t_.whole));
+    } else if (has_start(k)) {
+      starts.push_back(start(k, problems.back()));
+    }
   }
   SolverOptions options = {.seed = t_.options.seed,
                            .kernels = &choose_kernels(t_.options.instruction_set),
@@ -186,7 +203,7 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
                            .kernel_memory = t_.kernel_memory,
                            .comm = t_.comm};
   options.pegasos.kernel = model.kernel;
-  if (group.state) options.resume = *group.state;
+  if (group.state && !joined) options.resume = *group.state;
   const Stopwatch solve_clock;
   std::vector<Solution> solutions;
   std::vector<bool> reached;  // the gap, as the solver sees it
@@ -210,12 +227,17 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
     reached.push_back(monitors[k - first].reason() == StopReason::converged);
   }
   // What a limit or a signal ended is not done.
-  if (keeper && std::ranges::none_of(monitors, &Monitor::stopped)) {
+  if (keeper && t_.comm == nullptr && std::ranges::none_of(monitors, &Monitor::stopped)) {
     try {
       keeper->done(pack_result(problems, solutions, reached));
     } catch (const std::bad_alloc&) {
       keeper->lost();
     }
+  }
+  if (all_ranks) {
+    PartState part = {solutions[0].w, solutions[0].alpha};
+    all_ranks->keep(state_of(part),
+                    {.problem = first, .relative_gap = monitors[0].last().relative_gap});
   }
   group.state = nullptr;
   for (std::size_t k = first; k < last; ++k) {

@@ -41,8 +41,11 @@ struct Training {
   bool warm_starts = false;         // models of several begin at others
   bool witness = options.witness;   // to be kept
   CheckpointGroups groups = {};     // problems solved together, and the states to go on from
-  std::optional<CheckpointBook> book = {};
-  std::mutex observing = {};  // one thread at a time
+  bool keeps_states = false;
+  std::optional<CheckpointBook> book = {};  // if states are kept, on rank 0
+  std::mutex observing = {};                // one thread at a time
+
+  bool first() const { return comm == nullptr || comm->first(); }
 
   // Whether somebody wants this to end, or the time is up; on several ranks, whether any of them
   // says so. All must ask.

@@ -77,6 +77,7 @@ class CuttingPlane {
         method_(method),
         monitor_(monitor),
         before_(before),
+        on_ranks_(options.comm != nullptr),
         slots_(risk_options(method, options.planes).slots),
         start_(options.start),
         pool_(pool),
@@ -476,7 +477,11 @@ class CuttingPlane {
   }
 
   bool done() {
-    monitor_.offer_state([this] { return state_of(*this); });
+    monitor_.offer_state([this] {
+      if (!on_ranks_) return state_of(*this);
+      PartState part = {risk_->anchor(), alpha()};
+      return state_of(part);
+    });
     round_primal_ = primal_;
     Progress progress;
     progress.iteration = solution_.iterations;
@@ -517,11 +522,7 @@ class CuttingPlane {
     if (!begun_ && !start_.empty() && !start_[0].alpha.empty()) {
       solution_.alpha = start_[0].alpha;
     } else {
-      solution_.alpha = risk_->statuses(beta_);
-      for (std::uint64_t i = 0; i < solution_.alpha.size(); ++i) {
-        solution_.alpha[i] =
-            std::clamp(solution_.alpha[i] * problem_.factor(i), 0.0, problem_.upper(i));
-      }
+      solution_.alpha = alpha();
     }
     const RiskCounts all = counts();
     solution_.iterations += before_.iterations;
@@ -529,6 +530,15 @@ class CuttingPlane {
     solution_.objective_rows = all.objective;
     solution_.search_rows = all.search;
     return std::move(solution_);
+  }
+
+  // The dual variables behind the bound.
+  std::vector<double> alpha() {
+    std::vector<double> alpha = risk_->statuses(beta_);
+    for (std::uint64_t i = 0; i < alpha.size(); ++i) {
+      alpha[i] = std::clamp(alpha[i] * problem_.factor(i), 0.0, problem_.upper(i));
+    }
+    return alpha;
   }
 
   void check_finite(double primal) const {
@@ -542,6 +552,7 @@ class CuttingPlane {
   const Solver method_;
   Monitor& monitor_;
   Work before_;
+  const bool on_ranks_;
   const std::size_t slots_;
   const std::span<const Start> start_;
   Pool& pool_;

@@ -30,8 +30,8 @@ namespace {
 
 constexpr std::uint64_t kRun = 64;   // neighbouring rows that are visited together
 constexpr double kRestFactor = 1.5;  // a row rests beyond this many rms gradients
-constexpr int kEpochs = 5;           // of a rank's own, a round, at most
-constexpr double kEnough = 0.3;      // of the first epoch's movement: less is not worth another
+constexpr int kEpochs = 20;          // of a rank's own, a round, at most
+constexpr double kEnough = 0.1;      // of the first epoch's movement: less is not worth another
 constexpr double kDoubt = 1e-4;      // of what a line search gains: how much less will do
 constexpr double kFarthest = 8;      // along a line between two points, in its lengths
 
@@ -60,6 +60,10 @@ class DualOnRanks {
     rebuild();
     measure();
     while (!report()) {
+      monitor_.offer_state([this] {
+        PartState part = {best_w_, alpha_};
+        return state_of(part);
+      });
       choose_rows();
       descend();
       join();

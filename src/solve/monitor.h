@@ -143,6 +143,7 @@ class Monitor {
   // Whether it was told to stop: then a run that goes on from a checkpoint could do more.
   bool stopped() const { return stopped_; }
 
+  const Progress& last() const { return last_; }  // record that was reported
   const Limits& limits() const { return limits_; }
   StopReason reason() const { return reason_; }
 

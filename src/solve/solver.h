@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/comm.h"
 #include "base/parallel.h"
 #include "data/problem.h"
@@ -27,6 +28,14 @@ constexpr double kLastLook = 0.3;
 struct Start {
   std::vector<double> w;      // problem.dimension() numbers
   std::vector<double> alpha;  // a dual point inside the box, or empty
+};
+
+// What a solver on several ranks tells of its state instead of all of it: where another run, with
+// any number of ranks, may begin. alpha is that of the rank's own rows.
+struct PartState {
+  std::vector<double> w, alpha;
+
+  void archive(Archive& archive) { archive(w, alpha); }
 };
 
 struct Solution {

@@ -192,5 +192,134 @@ class TroubleTest(MpiCase):
         self.refused(run, "mpi.inconsistent")
 
 
+class KillTest(MpiCase):
+    """Whatever happens to one rank, all are gone soon, and files are what they were or complete."""
+
+    RANKS = 3
+
+    def setUp(self):
+        super().setUp()
+        self.hinge("generate", "d.svm", "--like", "real-sim", "--rows", "4000")
+        self.write("m", b"old")
+
+    def begin(self, *more):
+        process = self.launch(self.RANKS, "train", "d.svm", "m", "--gap", "1e-14", "--time-limit", "60", "-n", "1",
+                              *more)
+        deadline = time.monotonic() + 20
+        while len(self.ranks_of(process)) < self.RANKS:
+            self.assertLess(time.monotonic(), deadline, "the ranks did not start")
+            time.sleep(0.01)
+        return process, self.ranks_of(process)
+
+    def end_within(self, process, seconds):
+        try:
+            process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            self.fail(f"not over after {seconds} s")
+        deadline = time.monotonic() + 5
+        while self.ranks_of(process):
+            self.assertLess(time.monotonic(), deadline, "a rank lives on")
+            time.sleep(0.05)
+
+    def test_killed_at_any_moment(self):
+        moments = 4 if SLOW else 20
+        for k in range(moments):
+            with self.subTest(moment=k):
+                process, ranks = self.begin()
+                time.sleep(1.2 * k / moments)
+                try:
+                    os.kill(ranks[k % self.RANKS], signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+                self.end_within(process, 10)
+                self.assertNotEqual(process.returncode, 0)
+                self.assertEqual(self.read("m"), b"old")
+                self.assertEqual(self.files(), ["d.svm", "m"])
+
+    def test_one_that_hangs(self):
+        process, ranks = self.begin("--mpi-timeout", "2")
+        time.sleep(0.7)
+        os.kill(ranks[1], signal.SIGSTOP)
+        self.end_within(process, 15)
+        self.assertEqual(process.returncode, 75)
+        self.assertEqual(self.files(), ["d.svm", "m"])
+
+    def test_a_signal_to_one_rank_stops_all(self):
+        process, ranks = self.begin()
+        time.sleep(0.7)
+        os.kill(ranks[2], signal.SIGTERM)
+        self.end_within(process, 10)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+        self.hinge("verify", "m", "d.svm")
+
+
+class CheckpointTest(MpiCase):
+    def test_killed_and_resumed_on_other_numbers_of_ranks(self):
+        self.hinge("generate", "d.svm", "--like", "real-sim", "--rows", "3000")
+        for solver in ("dual", "focus"):
+            with self.subTest(solver):
+                process = self.launch(3, "train", "d.svm", "m", "--gap", "1e-14", "--solver", solver, "-n", "1",
+                                      "--checkpoint", "c", "--every", "0.05", "--time-limit", "60")
+                deadline = time.monotonic() + 30
+                while not (self.dir / "c.previous").exists():
+                    self.assertLess(time.monotonic(), deadline, "no checkpoint")
+                    time.sleep(0.02)
+                os.kill(self.ranks_of(process)[1], signal.SIGKILL)
+                process.communicate(timeout=10)
+                self.assertFalse((self.dir / "m").exists())
+                before = self.read("c")
+                for ranks in (2, 4):
+                    self.write("c", before)
+                    # Options of a checkpoint are part of it; a gap that is met ends the run.
+                    self.mpi(ranks, "train", "d.svm", "m", "--resume", "c", "--time-limit", "3")
+                    self.hinge("verify", "m", "d.svm")
+                self.write("c", before)
+                self.hinge("train", "d.svm", "m", "--resume", "c", "--time-limit", "1")
+                self.hinge("verify", "m", "d.svm")
+                for name in ("c", "c.previous", "m"):
+                    (self.dir / name).unlink()
+
+    def test_resumed_runs_reach_the_gap(self):
+        self.hinge("generate", "d.svm", "--like", "real-sim", "--rows", "3000")
+        for solver in ("dual", "focus"):
+            with self.subTest(solver):
+                self.mpi(3, "train", "d.svm", "m", "--gap", "1e-5", "--solver", solver, "--checkpoint", "c",
+                         "--every", "0.001", "--max-passes", "10")
+                self.mpi(2, "train", "d.svm", "m", "--resume", "c", "--require-converged")
+                self.check_proof("m", "d.svm", 1e-5)
+
+    def test_one_process_and_several_ranks_differ(self):
+        self.hinge("generate", "d.svm", "--like", "real-sim", "--rows", "3000")
+        self.hinge("train", "d.svm", "m", "--gap", "1e-12", "--solver", "focus", "--checkpoint", "c", "--every", "0.001",
+                   "--max-passes", "20")
+        run = self.mpi(2, "train", "d.svm", "m", "--resume", "c", code=80)
+        self.assertEqual(run.err.count("[checkpoint.mismatch]"), 1, run)
+
+
+class RealDataTest(MpiCase):
+    """1 to 4 ranks reach 1e-6 on real data, and one process confirms it on all rows."""
+
+    def check(self, name):
+        source = pathlib.Path(FOLDER or "/nonexistent", f"{name}-train.svm.xz")
+        if not source.is_file():
+            self.skipTest(f"{source.name} is not there; HINGE_SHARED_DATA is " + (FOLDER or "not set"))
+        with open(self.dir / "d.svm", "wb") as plain:
+            subprocess.run(["xz", "-dc", source], stdout=plain, check=True)
+        for ranks in (2, 4) if SLOW else (1, 2, 3, 4):
+            with self.subTest(ranks=ranks):
+                gap = 1e-3 if SLOW else 1e-6
+                self.mpi(ranks, "train", "d.svm", "m", "--gap", gap, "-n", "1", "--require-converged")
+                self.check_proof("m", "d.svm", gap)
+
+    def test_a9a(self):
+        self.check("a9a")
+
+    def test_ccat(self):
+        self.check("ccat")
+
+    def test_digits(self):
+        self.check("digits")
+
+
 if __name__ == "__main__":
     unittest.main()
