@@ -141,16 +141,49 @@ std::uint64_t Comm::sum(std::uint64_t value) {
 }
 
 void Comm::sum_sparse(std::span<double> values) {
-  if (values.size() <= kSmall || size() == 1 || values.size() > UINT32_MAX) return sum(values);
-  const auto mine = static_cast<std::uint64_t>(
-      values.size() - static_cast<std::size_t>(std::ranges::count(values, 0.0)));
-  const double most = max(static_cast<double>(mine));
-  // Entries go to all ranks, padded to the longest list; in full the vector goes out and comes
-  // back.
-  if (most * static_cast<double>(kEntryBytes) * static_cast<double>(size()) >
-      16.0 * static_cast<double>(values.size())) {
-    return sum(values);
+  const double in_full = 16.0 * static_cast<double>(values.size()) * (size() - 1) / size();
+  if (!sum_entries(values, in_full)) sum(values);
+}
+
+Comm::Slice Comm::slice(std::size_t size) const {
+  const std::size_t piece = (size + ranks() - 1) / ranks(), r = static_cast<std::size_t>(rank());
+  return {std::min(size, r * piece), std::min(size, (r + 1) * piece)};
+}
+
+void Comm::sum_slice(std::span<double> values) {
+  const double in_full = 8.0 * static_cast<double>(values.size()) * (size() - 1) / size();
+  if (size() == 1 || sum_entries(values, in_full)) return;
+  const std::size_t piece = (values.size() + ranks() - 1) / ranks();
+  const Slice own = slice(values.size());
+  std::vector<double> mine(values.begin(), values.end()), all(piece * ranks());
+  mine.resize(piece * ranks());
+  check(transport_.transpose(mine, all));
+  ++counts_.rounds;
+  counts_.bytes += sizeof(double) * piece * (ranks() - 1);
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    double sum = all[k];
+    for (std::size_t r = 1; r < ranks(); ++r) sum += all[r * piece + k];
+    values[own.begin + k] = sum;
   }
+}
+
+void Comm::share_slices(std::span<double> values) {
+  if (size() == 1) return;
+  const std::size_t piece = (values.size() + ranks() - 1) / ranks();
+  const Slice own = slice(values.size());
+  std::vector<double> mine(piece), all(piece * ranks());
+  std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(own.begin), own.size(), mine.begin());
+  exchange(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+  std::copy_n(all.begin(), values.size(), values.begin());
+}
+
+// The sum, if it takes fewer bytes to send only what is not 0; false if not. Entries go to all
+// ranks, padded to the longest list.
+bool Comm::sum_entries(std::span<double> values, double bytes_in_full) {
+  if (values.size() <= kSmall || size() == 1 || values.size() > UINT32_MAX) return false;
+  const auto zeros = static_cast<std::size_t>(std::ranges::count(values, 0.0));
+  const double most = max(static_cast<double>(values.size() - zeros));
+  if (most * static_cast<double>(kEntryBytes) * (size() - 1) > bytes_in_full) return false;
   const auto length = static_cast<std::size_t>(most);
   std::vector<std::byte> list(length * kEntryBytes), all(ranks() * list.size());
   std::byte* place = list.data();
@@ -175,6 +208,7 @@ void Comm::sum_sparse(std::span<double> values) {
     std::memcpy(&value, all.data() + k * kEntryBytes + sizeof column, sizeof value);
     values[column] += value;
   }
+  return true;
 }
 
 double Comm::max(double value) {

@@ -52,6 +52,17 @@ class Comm {
   void sum_sparse(std::span<double> values);
   double max(double value);
 
+  // Long vectors cut into slices, one a rank, in rank order: rank r has values begin .. end - 1.
+  struct Slice {
+    std::size_t begin = 0, end = 0;
+    std::size_t size() const { return end - begin; }
+  };
+  Slice slice(std::size_t size) const;
+  // The two halves of a sum: this rank's slice becomes that of the sum (the rest says nothing then;
+  // sparse where that is cheaper), and all ranks get the slices of all.
+  void sum_slice(std::span<double> values);
+  void share_slices(std::span<double> values);
+
   // What every rank gave, in rank order.
   std::vector<std::vector<std::byte>> gather_all(std::span<const std::byte> mine);
   // The same for rank 0 alone, one after the other: use(rank, bytes).
@@ -87,6 +98,7 @@ class Comm {
   void exchange(std::span<const std::byte> mine, std::span<std::byte> all);
   void sum_small(std::span<double> values);
   void sum_large(std::span<double> values);
+  bool sum_entries(std::span<double> values, double bytes_in_full);
   std::uint64_t ranks() const { return static_cast<std::uint64_t>(size()); }
 
   Transport& transport_;

@@ -1,5 +1,5 @@
 // The risk of all rows from that of each rank's own. Points and planes are the same everywhere
-// (RiskOptions::join), so a number is summed and that is all; but for the line search, which knows
+// (RiskOptions::comm), so a number is summed and that is all; but for the line search, which knows
 // slopes only (line_search.h).
 #include <algorithm>
 #include <cmath>
@@ -129,7 +129,7 @@ class AllReduceRisk final : public Risk {
 
 std::unique_ptr<Risk> make_all_reduce_risk(const Problem& problem, RiskOptions options, Pool& pool,
                                            Comm& comm, MakeRisk local) {
-  options.join = [&comm](std::span<double> values) { comm.sum_sparse(values); };
+  options.comm = &comm;
   return std::make_unique<AllReduceRisk>(local(problem, options, pool), options.search_doubt, comm);
 }
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <utility>
 
 #include "risk/plane_vectors.h"
@@ -11,13 +10,14 @@ namespace {
 template <class Value>
 class ColumnPlanes final : public PlaneVectors {
  public:
-  using Join = std::function<void(std::span<double>)>;
-  ColumnPlanes(RiskRows<Value>& rows, std::size_t slots, const Join& join)
+  ColumnPlanes(RiskRows<Value>& rows, std::size_t slots, Comm* comm)
       : PlaneVectors(slots),
         rows_(rows),
-        join_(join),
+        comm_(comm),
         running_(rows.passes.dimension()),
-        planes_(slots) {}
+        slice_(comm == nullptr ? Comm::Slice{0, size()} : comm->slice(size())),
+        planes_(slots),
+        taken_(slots) {}
 
   void begin(std::span<const double> w, std::vector<double> weights) override {
     anchor_.assign(w.begin(), w.end());
@@ -27,7 +27,7 @@ class ColumnPlanes final : public PlaneVectors {
 
   void rebuild(std::vector<double> weights) override {
     running_ = sum(std::move(weights));
-    whole_.clear();
+    joined_.clear();
     follow();
   }
 
@@ -39,40 +39,46 @@ class ColumnPlanes final : public PlaneVectors {
     follow();
   }
 
-  void take(std::size_t slot) override { keep(slot, join_ ? whole() : running_); }
+  void take(std::size_t slot) override { keep(slot, comm_ != nullptr ? whole() : running_); }
   void take(std::size_t slot, std::vector<double> weights, const ActiveRows&) override {
     std::vector<double> a = sum(std::move(weights));
-    if (join_) join_(a);
+    if (comm_ != nullptr) {
+      comm_->sum_slice(a);
+      a = {a.begin() + static_cast<std::ptrdiff_t>(slice_.begin),
+           a.begin() + static_cast<std::ptrdiff_t>(slice_.end)};
+    }
     keep(slot, std::move(a));
   }
 
   void merge(std::size_t into, std::size_t from, double u, double v) override {
-    for (std::size_t j = 0; j < size(); ++j) {
+    for (std::size_t j = 0; j < slice_.size(); ++j) {
       planes_[into][j] = u * planes_[into][j] + v * planes_[from][j];
     }
     merge_gram(into, from, u, v);
     planes_[from] = {};
+    taken_[from] = 0;
   }
 
   void drop(std::size_t slot) override {
     clear_gram(slot);
     planes_[slot] = {};
+    taken_[slot] = 0;
   }
 
   void trial(std::span<const double> beta, const ActiveRows& rows, double* margins) override {
     constexpr std::size_t kColumns = 2048;  // stay in the nearest cache while planes go by
-    const std::size_t blocks = (size() + kColumns - 1) / kColumns;
+    const std::size_t blocks = (slice_.size() + kColumns - 1) / kColumns;
+    double* const own = trial_.data() + slice_.begin;
     const auto add_up = [&](std::size_t block) {
-      const std::size_t begin = block * kColumns, end = std::min(size(), begin + kColumns);
-      std::fill(trial_.begin() + static_cast<std::ptrdiff_t>(begin),
-                trial_.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
+      const std::size_t begin = block * kColumns, end = std::min(slice_.size(), begin + kColumns);
+      std::fill(own + begin, own + end, 0.0);
       for (std::size_t k = 0; k < beta.size(); ++k) {
         if (beta[k] == 0) continue;
-        rows_.kernels.add_dense(-beta[k], planes_[k].data() + begin, trial_.data() + begin,
-                                end - begin);
+        rows_.kernels.add_dense(-beta[k], planes_[k].data() + begin, own + begin, end - begin);
       }
     };
     rows_.pool.run(blocks, add_up);
+    if (comm_ != nullptr) comm_->share_slices(trial_);
     rows_.margins(rows, trial_, margins);
     running_trial_ = dot(running_, trial_);
     trial_rounding_ = 0;  // planes that cancel each other leave theirs
@@ -122,11 +128,12 @@ class ColumnPlanes final : public PlaneVectors {
     }
     archive(running_anchor_, running_trial_, trial_rounding_);
     for (std::size_t slot = 0; slot < slots_; ++slot) {
-      archive.sized(planes_[slot], taken[slot] ? rows_.passes.dimension() : 0);
+      taken_[slot] = taken[slot];
+      archive.sized(planes_[slot], taken[slot] ? slice_.size() : 0);
     }
-    if (!join_) return;
-    archive.sized_or_empty(whole_, rows_.passes.dimension());
-    archive.sized_or_empty(joined_, whole_.size());
+    if (comm_ == nullptr) return;
+    archive.sized_or_empty(whole_, slice_.size());
+    archive.sized_or_empty(joined_, size());
   }
 
  private:
@@ -139,17 +146,17 @@ class ColumnPlanes final : public PlaneVectors {
     running_trial_ = dot(running_, trial_);
   }
 
-  // The running vector of all rows. What changed since it was last asked for is joined, which is
-  // sparse if few rows changed sides.
+  // The slice of the running vector of all rows. What changed since it was last asked for is
+  // joined, which is sparse if few rows changed sides.
   const std::vector<double>& whole() {
-    if (whole_.empty()) {
-      whole_.assign(size(), 0.0);
-      joined_ = whole_;
+    if (joined_.empty()) {
+      whole_.assign(slice_.size(), 0.0);
+      joined_.assign(size(), 0.0);
     }
     std::vector<double> change(size());
     for (std::size_t j = 0; j < size(); ++j) change[j] = running_[j] - joined_[j];
-    join_(change);
-    for (std::size_t j = 0; j < size(); ++j) whole_[j] += change[j];
+    comm_->sum_slice(change);
+    for (std::size_t j = 0; j < slice_.size(); ++j) whole_[j] += change[slice_.begin + j];
     joined_ = running_;
     return whole_;
   }
@@ -163,32 +170,40 @@ class ColumnPlanes final : public PlaneVectors {
 
   void keep(std::size_t slot, std::vector<double> a) {
     planes_[slot] = std::move(a);
+    taken_[slot] = true;
+    std::vector<double> products(slots_);
     const auto product = [&](std::size_t k) {
-      if (!planes_[k].empty()) gram(slot, k) = gram(k, slot) = dot(planes_[slot], planes_[k]);
+      if (!taken_[k]) return;
+      products[k] = rows_.kernels.dot_dense(planes_[slot].data(), planes_[k].data(), slice_.size());
     };
     rows_.pool.run(slots_, product);
+    if (comm_ != nullptr) comm_->sum(products);
+    for (std::size_t k = 0; k < slots_; ++k) {
+      if (taken_[k]) gram(slot, k) = gram(k, slot) = products[k];
+    }
   }
 
   RiskRows<Value>& rows_;
-  const Join& join_;
+  Comm* const comm_;
   std::vector<double> running_, anchor_, trial_, mark_;
-  std::vector<double> whole_,
-      joined_;  // with join_, or empty: of all rows; running_ as it was then
+  // Of planes each rank keeps a slice: so adding them up is shared out, too.
+  const Comm::Slice slice_;
+  // With ranks: the slice of the vector of all rows, and running_ as it was then; empty: not known.
+  std::vector<double> whole_, joined_;
   double running_anchor_ = 0, running_trial_ = 0;  // <running, anchor>, <running, trial>
   double trial_rounding_ = 0;                      // in |trial|, about
-  std::vector<std::vector<double>> planes_;        // empty: free
+  std::vector<std::vector<double>> planes_;        // slices, by slot
+  std::vector<std::uint8_t> taken_;                // by slot; a slice may be empty
 };
 
 }  // namespace
 
 template <class Value>
-std::unique_ptr<PlaneVectors> make_column_planes(
-    RiskRows<Value>& rows, std::size_t slots, const std::function<void(std::span<double>)>& join) {
-  return std::make_unique<ColumnPlanes<Value>>(rows, slots, join);
+std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<Value>& rows, std::size_t slots,
+                                                 Comm* comm) {
+  return std::make_unique<ColumnPlanes<Value>>(rows, slots, comm);
 }
-template std::unique_ptr<PlaneVectors> make_column_planes(
-    RiskRows<float>&, std::size_t, const std::function<void(std::span<double>)>&);
-template std::unique_ptr<PlaneVectors> make_column_planes(
-    RiskRows<double>&, std::size_t, const std::function<void(std::span<double>)>&);
+template std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<float>&, std::size_t, Comm*);
+template std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<double>&, std::size_t, Comm*);
 
 }  // namespace hinge

@@ -27,7 +27,7 @@ constexpr std::uint64_t kSample = std::uint64_t{1} << 16;  // rows a width is ju
 bool planes_by_rows(std::uint64_t rows, std::uint64_t dimension, const RiskOptions& options) {
   const std::uint64_t most =
       options.use == ActiveUse::narrowed ? kRowsPerColumnNarrowed : kRowsPerColumn;
-  return options.use != ActiveUse::wandering && rows <= most * dimension && !options.join;
+  return options.use != ActiveUse::wandering && rows <= most * dimension && options.comm == nullptr;
 }
 
 template <class Value>
@@ -36,7 +36,7 @@ class CpuRisk final : public Risk {
   CpuRisk(const Problem& problem, const CsrView<Value>& m, const RiskOptions& options, Pool& pool)
       : rows_(problem, m, *options.kernels, pool),
         use_(options.use),
-        join_(options.join),
+        comm_(options.comm),
         all_{.all = true, .list = {}, .cuts = cut_rows(*problem.data)},
         active_(all_),
         now_(m.rows),
@@ -45,7 +45,7 @@ class CpuRisk final : public Risk {
         trial_(m.rows) {
     by_rows_ = planes_by_rows(m.rows, rows_.passes.dimension(), options);
     vectors_ = by_rows_ ? make_row_planes(rows_, options.slots, statuses_, now_)
-                        : make_column_planes(rows_, options.slots, join_);
+                        : make_column_planes(rows_, options.slots, comm_);
   }
 
   double begin(std::span<const double> w) override {
@@ -99,7 +99,7 @@ class CpuRisk final : public Risk {
       between = more * rows_.cost(r) * (1 - at(r, t) - rows_.sign(r) * shift);
     }
     const double value = from + t * (to - from) + b_ - between + sum;
-    return join_ ? value : std::max(0.0, value);
+    return comm_ != nullptr ? value : std::max(0.0, value);
   }
 
   double search(double a, double b, double t_max) override;
@@ -215,7 +215,7 @@ class CpuRisk final : public Risk {
     std::vector<double> v(rows_.passes.dimension());
     rows_.combine(
         weights.size(), [](std::uint64_t i) { return i; }, weights, v.data());
-    if (join_) join_(v);
+    if (comm_ != nullptr) comm_->sum(v);
     values.square = rows_.kernels.dot_dense(v.data(), v.data(), v.size());
     return values;
   }
@@ -280,7 +280,7 @@ class CpuRisk final : public Risk {
       list.insert(list.end(), part.begin(), part.end());
     }
     auto found = static_cast<double>(list.size());
-    if (join_) join_({&found, 1});
+    if (comm_ != nullptr) found = comm_->sum(found);
     if (found == 0) return 0;
     active_ = rows_.cut(std::move(list));
     set_slope();
@@ -472,7 +472,7 @@ class CpuRisk final : public Risk {
 
   RiskRows<Value> rows_;
   const ActiveUse use_;
-  const std::function<void(std::span<double>)> join_;  // of RiskOptions
+  Comm* const comm_;  // of RiskOptions
   const ActiveRows all_;
   ActiveRows active_;
   RowBits now_;  // statuses of the newest plane

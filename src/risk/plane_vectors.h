@@ -12,7 +12,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -180,10 +179,10 @@ class PlaneVectors {
   std::vector<double> gram_;
 };
 
-// `join` as in RiskOptions.
+// `comm` as in RiskOptions, or none.
 template <class Value>
-std::unique_ptr<PlaneVectors> make_column_planes(
-    RiskRows<Value>& rows, std::size_t slots, const std::function<void(std::span<double>)>& join);
+std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<Value>& rows, std::size_t slots,
+                                                 Comm* comm);
 // `statuses` and `now` are read when they are needed.
 template <class Value>
 std::unique_ptr<PlaneVectors> make_row_planes(RiskRows<Value>& rows, std::size_t slots,

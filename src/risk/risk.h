@@ -20,7 +20,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -144,11 +143,11 @@ struct RiskOptions {
   // On several ranks: search() may return a t that gains so much less than it could, as a share. A
   // small one takes a few messages more.
   double search_doubt = 1e-12;
-  // Set where the rows are a part of all: makes sums over the part those over all of them, in
-  // place. Points and planes are then those of all rows, kept by columns; every number that a call
-  // returns is that of the part alone, and R_active may be negative. narrow() leaves a part without
-  // active rows if others have some. Not with a free bias.
-  std::function<void(std::span<double>)> join = {};
+  // Set where the rows are a part of all, each rank having one. Points and planes are then those of
+  // all rows, kept by columns; every number that a call returns is that of the part alone, and
+  // R_active may be negative. narrow() leaves a part without active rows if others have some. Not
+  // with a free bias.
+  Comm* comm = nullptr;
 };
 
 // About how many bytes such a risk takes besides the rows, and the small problem over its planes.
