@@ -145,10 +145,12 @@ Dataset renumber(const Dataset& data, std::uint64_t features, int base) {
     };
     auto owner = std::make_shared<Owner>();
     owner->data = data;
-    if (data.index_base() != base) {  // from 1 to 0: nothing here is feature 0
+    const bool shift = data.index_base() != base;  // from 1 to 0: nothing here is feature 0
+    if (shift || (m.full && m.features != features)) {
       owner->columns.resize(m.nonzeros());
-      for (std::uint64_t k = 0; k < m.nonzeros(); ++k) owner->columns[k] = m.columns[k] + 1;
+      for (std::uint64_t k = 0; k < m.nonzeros(); ++k) owner->columns[k] = m.column(k) + shift;
       m.columns = owner->columns.data();
+      m.full = false;
     }
     m.features = features;
     return DatasetBuilder::wrap(m, data.labels(), data.weights(), base, owner);

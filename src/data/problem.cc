@@ -85,7 +85,9 @@ TrainingMemory training_memory(const Dataset& data, std::uint64_t planes, const 
   const bool sparse = are_sparse(data.nonzeros(), data.features(), planes);
   const double columns = sparse ? nonzeros : static_cast<double>(data.features());  // at most
   TrainingMemory memory;
-  memory.rows = 16 * rows + (data.precision() == Precision::f32 ? 8 : 12) * nonzeros;
+  const bool full = data.visit([](const auto& m) { return m.full; });
+  memory.rows =
+      16 * rows + ((data.precision() == Precision::f32 ? 4 : 8) + (full ? 0 : 4)) * nonzeros;
   memory.work = 16 * rows + (sparse ? memory.rows + 4 * nonzeros : 0.0);
   memory.weights = 8 * columns * (static_cast<double>(planes) + 2);
   if (sweep.planes > 0) {
@@ -131,6 +133,21 @@ struct Range {
     high = std::max(high, other.high);
   }
 };
+
+// The columns of the rows of any run between cuts, if rows are full: the first of these. As many as
+// the longest run has, lest a fingerprint depend on how columns are kept.
+template <class Value>
+std::vector<std::uint32_t> repeated_columns(const CsrView<Value>& m,
+                                            std::span<const std::uint64_t> cuts) {
+  std::uint64_t most = 0;
+  for (std::size_t b = 1; m.full && b < cuts.size(); ++b) {
+    most = std::max(most, cuts[b] - cuts[b - 1]);
+  }
+  std::vector<std::uint32_t> all;
+  all.reserve(most * m.features);
+  for (std::uint64_t i = 0; i < most; ++i) all.insert(all.end(), m.columns, m.columns + m.features);
+  return all;
+}
 
 }  // namespace
 
@@ -201,6 +218,7 @@ template <class Value>
 void survey_blocks(const Dataset& data, const CsrView<Value>& m,
                    std::span<const std::uint64_t> cuts, std::uint64_t first_nonzero, Pool& pool,
                    std::span<std::uint64_t> sums) {
+  const std::vector<std::uint32_t> repeated = repeated_columns(m, cuts);
   pool.run(sums.size(), [&](std::size_t block) {
     const std::uint64_t row = cuts[block], end = cuts[block + 1];
     const std::uint64_t from = m.offsets[row], to = m.offsets[end];
@@ -210,7 +228,7 @@ void survey_blocks(const Dataset& data, const CsrView<Value>& m,
     }
     const std::span<const std::uint64_t> own(m.offsets + row, m.offsets + end + 1);
     sums[block] = checksum_of<Value>(
-        moved.empty() ? own : moved, {m.columns + from, m.columns + to},
+        moved.empty() ? own : moved, {m.full ? repeated.data() : m.columns + from, to - from},
         {m.values + from, m.values + to}, data.labels().subspan(row, end - row),
         data.weights().empty() ? data.weights() : data.weights().subspan(row, end - row));
   });
@@ -232,8 +250,8 @@ struct OpenBlock {
   void add(const Dataset& data, const CsrView<Value>& m, std::uint64_t i, std::uint64_t before) {
     if (offsets.empty()) offsets.push_back(m.offsets[i] + before);
     offsets.push_back(m.offsets[i + 1] + before);
-    columns.insert(columns.end(), m.columns + m.offsets[i], m.columns + m.offsets[i + 1]);
-    values.insert(values.end(), m.values + m.offsets[i], m.values + m.offsets[i + 1]);
+    columns.insert(columns.end(), m.columns_of(i), m.columns_of(i) + m.size_of(i));
+    values.insert(values.end(), m.values_of(i), m.values_of(i) + m.size_of(i));
     labels.push_back(data.labels()[i]);
     if (!data.weights().empty()) weights.push_back(data.weights()[i]);
   }
@@ -305,12 +323,14 @@ Survey survey(const Dataset& data, Pool& pool) {
   Survey out;
   data.visit([&]<class Value>(const CsrView<Value>& m) {
     std::vector<Range<Value>> ranges(cuts.size() - 1);
+    const std::vector<std::uint32_t> repeated = repeated_columns(m, cuts);
     pool.run(cuts.size() - 1, [&](std::size_t block) {
       const std::uint64_t row = cuts[block], end = cuts[block + 1];
       const std::uint64_t from = m.offsets[row], to = m.offsets[end];
       const std::span<const Value> values(m.values + from, m.values + to);
       sums[block] = checksum_of<Value>(
-          {m.offsets + row, m.offsets + end + 1}, {m.columns + from, m.columns + to}, values,
+          {m.offsets + row, m.offsets + end + 1},
+          {m.full ? repeated.data() : m.columns + from, to - from}, values,
           data.labels().subspan(row, end - row),
           data.weights().empty() ? data.weights() : data.weights().subspan(row, end - row));
       ranges[block] = Range<Value>::of(values);  // which are in the cache now
