@@ -34,17 +34,37 @@ struct JoinedState {
 
 }  // namespace
 
-void check_supported(const TrainOptions& options, Solver solver) {
+void check_supported(const TrainOptions& options, const TrainControl& control, Solver solver,
+                     int ranks) {
   if (!options.pegasos.kernel.linear())
     unsupported("--kernel: training with a kernel was asked for");
   if (options.free_bias) {
     unsupported("--bias free: an intercept that is not regularised was asked for",
                 "--bias 1 has one that is");
   }
-  if (!cutting_planes(solver) && solver != Solver::dual) {
-    unsupported(fmt::format("--solver {} was asked for", to_string(solver)),
-                "auto, dual and the cutting planes can: cpa, ocas, ocas3, active, focus");
+  if (solver == Solver::newton) {
+    unsupported("--solver newton was asked for",
+                "auto, dual, pegasos and the cutting planes can: cpa, ocas, ocas3, active, focus");
   }
+  if (solver == Solver::dual && control.start != nullptr) {
+    unsupported("--start: descent from a proof was asked for",
+                "--solver focus begins at any model");
+  }
+  if (solver != Solver::pegasos) return;
+  const PegasosOptions& asked = options.pegasos;
+  if (asked.batch != 0 && asked.batch < static_cast<std::uint64_t>(ranks)) {
+    unsupported(
+        fmt::format("--batch {}: a step with less than a row a rank was asked for", asked.batch),
+        "a step is a message to all: give --batch a thousand or so");
+  }
+  if (asked.sampling == Sampling::replace) unsupported("--sampling replace was asked for");
+  if (asked.iterate == Iterate::random || asked.iterate == Iterate::best_of) {
+    unsupported("--iterate: a point drawn by lot was asked for");
+  }
+  if (asked.projection) unsupported("--projection on was asked for");
+  if (control.start != nullptr || asked.t0)
+    unsupported("--start or --t0 was asked for, with Pegasos");
+  if (!control.checkpoint.path.empty()) unsupported("--checkpoint was asked for, with Pegasos");
 }
 
 void agree_on(const TrainOptions& options, const Dataset& data, Comm& comm) {

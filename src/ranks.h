@@ -17,7 +17,8 @@
 namespace hinge {
 
 // Refuses what several ranks cannot do (mpi.unsupported). `solver` is the one that was chosen.
-void check_supported(const TrainOptions& options, Solver solver);
+void check_supported(const TrainOptions& options, const TrainControl& control, Solver solver,
+                     int ranks);
 
 // Ranks must have been asked for the same (mpi.inconsistent).
 void agree_on(const TrainOptions& options, const Dataset& data, Comm& comm);

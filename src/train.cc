@@ -58,7 +58,8 @@ class Trainer {
   // One report a cost; fewer where the run was stopped.
   std::vector<TrainReport> run(std::span<const double> costs) {
     std::vector<Error> warnings;
-    if (t_.comm != nullptr) check_supported(t_.options, t_.choice.solver);
+    if (t_.comm != nullptr)
+      check_supported(t_.options, t_.control, t_.choice.solver, t_.comm->size());
     t_.keeps_states = !t_.control.checkpoint.path.empty();
     if (t_.keeps_states && t_.first()) t_.book.emplace(t_.control.checkpoint, warnings);
     t_.warm_starts = costs.size() > 1;
@@ -264,7 +265,7 @@ class Trainer {
         t_.groups.push_back({.first = first, .last = std::min(problems, first + together)});
       }
     } else {
-      const bool swept = t_.choice.solver == Solver::pegasos && problems > 1;
+      const bool swept = t_.choice.solver == Solver::pegasos && problems > 1 && t_.comm == nullptr;
       const std::size_t groups = swept ? sweeps(problems) : problems;
       for (std::size_t c = 0; c < costs; ++c) {
         for (std::size_t g = 0; g < groups; ++g) {

@@ -147,6 +147,35 @@ INSTANTIATE_TEST_SUITE_P(Solvers, TrainOnRanks,
                                            Solver::focus),
                          [](const auto& one) { return std::string(to_string(one.param)); });
 
+// Pegasos asks for no gap of its own: its proof is that of wherever it came.
+TEST(TrainOnRanksPegasos, HasAProofThatHoldsInAllRows) {
+  const Dataset data =
+      random_dataset({.rows = 500, .features = 20, .nonzeros = 6, .noise = 0.2, .classes = 3});
+  TrainOptions o;
+  o.solver = Solver::pegasos;
+  o.pegasos.epochs = 40;
+  o.cost = 0.1;
+  o.bias = 0.5;
+  o.threads = 1;
+  for (const std::uint64_t batch : {std::uint64_t{4}, std::uint64_t{50}, std::uint64_t{0}}) {
+    for (const Iterate iterate : {Iterate::suffix, Iterate::last, Iterate::average}) {
+      o.pegasos.batch = batch;
+      o.pegasos.iterate = iterate;
+      const std::vector<TrainReport> reports = train_parts(data, {0, 100, 100, 350, 500}, o);
+      for (const TrainReport& report : reports) {
+        EXPECT_EQ(report.model.weights, reports[0].model.weights);
+      }
+      const Result<VerifyReport> verified = verify(reports[0].model, data);
+      ASSERT_TRUE(verified.ok()) << to_string(verified.error());
+      EXPECT_TRUE(verified->agrees);
+      EXPECT_LT(verified->recomputed.relative_gap, batch == 4 ? 0.05 : 0.9);
+    }
+  }
+  o.gap = 0.05;
+  o.pegasos = {.batch = 4};
+  expect_proved(train_parts(data, {0, 200, 500}, o), data, 0.05);
+}
+
 TEST(Ranks, RefuseWhatTheyCannotDo) {
   const Dataset data = random_dataset({.rows = 40});
   const auto id = [&](const TrainOptions& first, const TrainOptions& second) {
@@ -166,6 +195,8 @@ TEST(Ranks, RefuseWhatTheyCannotDo) {
   EXPECT_EQ(id({.cost = 1}, {.cost = 2}), "mpi.inconsistent");
   EXPECT_EQ(id({.time_limit = 5}, {}), "mpi.inconsistent");
   EXPECT_EQ(id({.solver = Solver::newton}, {.solver = Solver::newton}), "mpi.unsupported");
+  const TrainOptions one_row = {.solver = Solver::pegasos};  // a step
+  EXPECT_EQ(id(one_row, one_row), "mpi.unsupported");
   EXPECT_EQ(id({.free_bias = true}, {.free_bias = true}), "mpi.unsupported");
   EXPECT_EQ(id({.memory = 10}, {}), "memory.limit");  // one lacks it, all stop
 }

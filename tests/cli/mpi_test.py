@@ -80,6 +80,12 @@ class TrainTest(MpiCase):
         self.mpi(3, "train", "d.hinge", "m")
         self.check_proof("m", "d.svm", 1e-3)
 
+    def test_pegasos(self):
+        self.write("d.svm", to_text(make_rows(300, 20)))
+        run = self.mpi(3, "train", "d.svm", "m", "--solver", "pegasos", "--batch", "10", "--epochs", "5", "--json")
+        self.assertEqual(run.json["iterations"], 150)
+        self.check_proof("m", "d.svm", 1)
+
     def test_limits_are_agreed(self):
         self.write("d.svm", to_text(make_rows(400, 40, noise=0.5)))
         run = self.mpi(2, "train", "d.svm", "m", "--gap", "1e-13", "--max-passes", "4")
