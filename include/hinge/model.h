@@ -151,6 +151,11 @@ Result<void> check_format(const Model& model, ModelFormat format);
 Result<void> save_model(const Model& model, const std::string& path,
                         ModelFormat format = ModelFormat::native);
 
+// The bytes of the native file that save_model() would write, for whoever keeps models elsewhere
+// than in files; and back, as strictly as load_model(), with the same ids and no file named.
+Result<std::string> model_to_bytes(const Model& model);
+Result<Model> model_from_bytes(std::string_view bytes);
+
 // Models of one training with several costs (train_path), in one native file: what they have in
 // common is written once. They must be of the same rows and options but for the cost, linear, and
 // ascend by cost; model.format if not. A single model is written as by save_model.
