@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from . import _core
-from .data import Dataset, check_whole, contiguous, to_rows, warn
+from .data import Dataset, check_exact, contiguous, to_rows, warn
 from .errors import UsageError, exception_of
 from .model import Certificate, Model, read_model, scores_of
 
@@ -77,7 +77,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             y = X.y if y is None else y
             sample_weight = X.sample_weight if sample_weight is None else sample_weight
             X = X.X
-        check_whole(X)
+        check_exact(X)
         X, y = validate_data(self, X, y, reset=reset, **_CONVERSION)
         y, names = numbered(y)
         weights = _weights(sample_weight, X.shape[0])
@@ -176,7 +176,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                 raise ValueError(f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
                                  f"{self.n_features_in_} features as input")
         else:
-            check_whole(X)
+            check_exact(X)
             X = validate_data(self, X, reset=False, **_CONVERSION)
         scores = scores_of(self.model_._core, X, threads_of(self.n_jobs))
         return scores[:, 0] if len(self.classes_) == 2 else scores

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
-from .errors import HingeWarning, exception_of
+from .errors import HingeWarning, about, exception_of
 
 __all__ = ["Dataset", "load_svmlight_file"]
 
@@ -69,8 +69,9 @@ class Dataset:
         bases = {0: 0, 1: 1, "auto": 2}
         if index_base not in bases:
             raise ValueError(f'index_base: expected 0, 1 or "auto", got {index_base!r}')
-        core, found = _core.read(os.fsencode(path), np.dtype(_float_type(dtype)) == np.float64, bases[index_base],
-                                 strict, labels, cache, 0 if n_jobs is None else n_jobs)
+        f64 = np.dtype(_float_type(dtype)) == np.float64
+        with about(path) as name:
+            core, found = _core.read(name, f64, bases[index_base], strict, labels, cache, 0 if n_jobs is None else n_jobs)
         warn(found)
         return cls._of(core)
 
@@ -78,7 +79,8 @@ class Dataset:
         """Writes a binary data set, which :meth:`read` and the command line map, or libsvm text."""
         if format not in ("binary", "text"):
             raise ValueError(f'format: expected "binary" or "text", got {format!r}')
-        self._core.save(os.fsencode(path), format == "text", 0)
+        with about(path) as name:
+            self._core.save(name, format == "text", 0)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -178,7 +180,7 @@ def load_svmlight_file(f: str | os.PathLike, *, n_features: int | None = None, d
 
 def to_rows(X: Any) -> _core.Rows:
     """X for the library, without scikit-learn's help; borrows what it can."""
-    if hasattr(X, "tocsr") and hasattr(X, "nnz"):
+    if hasattr(X, "tocsr"):
         X = X.tocsr()
         if X.ndim != 2:
             raise ValueError(f"X: expected 2 dimensions, got {X.ndim}")
@@ -193,11 +195,16 @@ def to_rows(X: Any) -> _core.Rows:
     return _core.dense_rows(np.ascontiguousarray(X))
 
 
-def check_whole(X: Any) -> None:
-    """Refuses whole numbers that float64 cannot tell apart."""
-    values = getattr(X, "data", None) if hasattr(X, "tocsr") else X
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
-        _safe(values)
+def check_exact(X: Any) -> None:
+    """Refuses what scikit-learn would turn into float64 without a word, though it is not that: dates, and whole
+    numbers it cannot keep apart."""
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):  # a data frame
+        parts = [np.asarray(X[name]) for name in X.columns]
+    else:
+        parts = [getattr(X, "data", None) if hasattr(X, "tocsr") else X]
+    for values in parts:
+        if isinstance(values, np.ndarray) and values.dtype.kind in "iumM":
+            _safe(values)
 
 
 def _safe(values: np.ndarray) -> type:

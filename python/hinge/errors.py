@@ -20,6 +20,7 @@ io.open 2 no such file
 
 from __future__ import annotations
 
+import contextlib
 import errno as _errno
 import os
 
@@ -41,7 +42,10 @@ class Error(Exception):
         return self._text if self._text is not None else super().__str__()
 
     def __reduce__(self):  # a worker process sends its exceptions home
-        return _rebuild, (type(self).__name__, self.args, self.__dict__.copy())
+        arguments = self.args
+        if isinstance(self, OSError) and self.filename is not None:
+            arguments = (*arguments[:2], self.filename)
+        return _rebuild, (type(self).__name__, arguments, self.__dict__.copy())
 
 
 class DataError(Error, ValueError):
@@ -120,6 +124,17 @@ def exception_of(*, id, exit_code, text, message, path="", line=0, column=0, hel
     error.id, error._text, error.help = id, text, help
     error.path, error.line, error.column = path or None, line or None, column or None
     return error
+
+
+@contextlib.contextmanager
+def about(path):
+    """While a file is worked on: errors of the system say which, as Python's own do."""
+    try:
+        yield os.fsencode(path)
+    except FileError as error:
+        if error.path is None:
+            error.path = error.filename = os.fsdecode(path)
+        raise
 
 
 def _rebuild(name, args, fields):

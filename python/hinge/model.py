@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from . import _core
 from .data import Dataset, to_rows
+from .errors import about
 
 __all__ = ["Certificate", "Model", "Verification", "read_model", "verify"]
 
@@ -111,7 +112,8 @@ class Model:
         base = self._core.index_base if index_base is None else index_base
         if base not in (0, 1):
             raise ValueError(f"index_base: expected 0 or 1, got {index_base!r}")
-        self._core.save(os.fsencode(path), format == "liblinear", base)
+        with about(path) as name:
+            self._core.save(name, format == "liblinear", base)
 
     # A file of another program may have its two labels in the other order.
     def _flip(self, values, axis=0):
@@ -137,7 +139,8 @@ def read_model(path: str | os.PathLike, cost: float | None = None) -> Model:
 
     Of a file with models of several costs ``cost`` says which, to one part in a million.
     """
-    models = [Model(core) for core in _core.read_models(os.fsencode(path))]
+    with about(path) as name:
+        models = [Model(core) for core in _core.read_models(name)]
     if cost is None and len(models) == 1:
         return models[0]
     costs = [model.origin["cost"] for model in models]
