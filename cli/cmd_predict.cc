@@ -82,9 +82,9 @@ std::uint64_t values_beyond(const Dataset& data, std::uint64_t features) {
   return data.visit([&](const auto& m) {
     std::uint64_t count = 0;
     for (std::uint64_t i = 0; i < m.rows; ++i) {
-      std::uint64_t end = m.offsets[i + 1];
-      while (end > m.offsets[i] && m.columns[end - 1] >= features) --end;
-      count += m.offsets[i + 1] - end;
+      std::size_t known = m.size_of(i);
+      while (known > 0 && m.columns_of(i)[known - 1] >= features) --known;
+      count += m.size_of(i) - known;
     }
     return count;
   });

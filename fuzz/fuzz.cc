@@ -46,7 +46,7 @@ void require_dataset_of_text(const Dataset& data) {
   data.visit([&](const auto& m) {
     std::uint64_t features = 0;
     for (std::uint64_t k = 0; k < m.nonzeros(); ++k) {
-      features = std::max(features, std::uint64_t{m.columns[k]} + 1);
+      features = std::max(features, std::uint64_t{m.column(k)} + 1);
       require(m.values[k] != 0, "a zero is stored");
     }
     require(data.features() == features, "features are not the largest column + 1");
@@ -64,9 +64,11 @@ bool same_bytes(std::span<const T> a, std::span<const T> b) {
 template <class Value>
 bool same_matrix(const CsrView<Value>& a, const CsrView<Value>& b) {
   const std::size_t count = a.nonzeros();
+  const std::size_t columns = a.full ? a.features : count;
   return a.rows == b.rows && a.features == b.features && count == b.nonzeros() &&
+         a.full == b.full &&
          same_bytes(std::span(a.offsets, a.rows + 1), std::span(b.offsets, b.rows + 1)) &&
-         same_bytes(std::span(a.columns, count), std::span(b.columns, count)) &&
+         same_bytes(std::span(a.columns, columns), std::span(b.columns, columns)) &&
          same_bytes(std::span(a.values, count), std::span(b.values, count));
 }
 

@@ -130,7 +130,7 @@ void require_rows(const Naive& naive, const Dataset& data) {
     for (const auto& [index, value] : naive.rows[i].features) {
       if (value == 0) continue;
       require(k < m.offsets[i + 1], "a feature is missing");
-      require(m.columns[k] + static_cast<std::uint32_t>(data.index_base()) == index,
+      require(m.column(k) + static_cast<std::uint32_t>(data.index_base()) == index,
               "another index");
       require(m.values[k] == static_cast<Value>(value), "another value");
       ++k;

@@ -102,10 +102,10 @@ TEST(TrainKernel, PredictsTheFormula) {
             for (std::uint64_t j = 0; j < s.rows; ++j) {
               std::vector<double> difference(12);  // features 9 .. 11 are unknown to the model
               for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
-                difference[m.columns[k]] += static_cast<double>(m.values[k]);
+                difference[m.column(k)] += static_cast<double>(m.values[k]);
               }
               for (std::uint64_t k = s.offsets[j]; k < s.offsets[j + 1]; ++k) {
-                difference[s.columns[k]] -= static_cast<double>(s.values[k]);
+                difference[s.column(k)] -= static_cast<double>(s.values[k]);
               }
               double square = 0;
               for (const double x : difference) square += x * x;

@@ -158,10 +158,9 @@ inline Dataset pick_rows(const Dataset& data, const std::vector<std::uint64_t>& 
   const auto& m = std::get<CsrView<float>>(data.view());
   auto rows = std::make_shared<detail::Rows<float>>();
   for (const std::uint64_t i : wanted) {
-    rows->columns.insert(rows->columns.end(), m.columns + m.offsets[i],
-                         m.columns + m.offsets[i + 1]);
-    rows->values.insert(rows->values.end(), m.values + m.offsets[i], m.values + m.offsets[i + 1]);
-    rows->offsets.push_back(rows->columns.size());
+    rows->columns.insert(rows->columns.end(), m.columns_of(i), m.columns_of(i) + m.size_of(i));
+    rows->values.insert(rows->values.end(), m.values_of(i), m.values_of(i) + m.size_of(i));
+    rows->offsets.push_back(rows->values.size());
     rows->labels.push_back(data.labels()[i]);
   }
   const CsrView<float> view{wanted.size(), m.features, rows->offsets.data(), rows->columns.data(),

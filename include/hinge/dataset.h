@@ -2,11 +2,13 @@
 //
 // A Dataset is a cheap handle on immutable memory: copies share it, and any number of threads may
 // read it at once. Rows are sparse (CSR): 64-bit offsets, 32-bit columns ascending within a row,
-// and float or double values; zeros written in text are not stored. It knows nothing of losses or
+// and float or double values; zeros written in text are not stored. Rows that all have every column
+// keep their columns once. It knows nothing of losses or
 // classes to come: labels are the integers of the file.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,6 +22,8 @@
 namespace hinge {
 
 // A borrowed sparse matrix: row i holds columns[k], values[k] for offsets[i] <= k < offsets[i+1].
+// Where it is full, every row holds all of the columns 0, 1, .. features - 1, and `columns` has
+// them once for all rows: dense rows, as they are in a C-order array.
 template <class Value>
 struct CsrView {
   std::uint64_t rows = 0;
@@ -27,8 +31,20 @@ struct CsrView {
   const std::uint64_t* offsets = nullptr;
   const std::uint32_t* columns = nullptr;
   const Value* values = nullptr;
+  bool full = false;
 
   std::uint64_t nonzeros() const { return rows == 0 ? 0 : offsets[rows] - offsets[0]; }
+
+  // Of entry k of all.
+  std::uint32_t column(std::uint64_t k) const { return columns[full ? k % features : k]; }
+  // Of row i: so many columns and values.
+  std::size_t size_of(std::uint64_t i) const {
+    return static_cast<std::size_t>(offsets[i + 1] - offsets[i]);
+  }
+  const std::uint32_t* columns_of(std::uint64_t i) const {
+    return full ? columns : columns + offsets[i];
+  }
+  const Value* values_of(std::uint64_t i) const { return values + offsets[i]; }
 };
 
 // Data with more classes is taken for numbers to be predicted, unless asked otherwise.
@@ -50,7 +66,8 @@ class Dataset {
 
   // Wraps arrays without copying them; `owner` keeps them alive. `weights` is empty (all 1) or one
   // factor >= 0 a row. Everything is checked in one pass: offsets ascending, columns ascending
-  // within a row and below `features`, values finite, sizes equal. Fails with data.matrix.
+  // within a row and below `features`, values finite, sizes equal. Fails with data.matrix. The view
+  // of a data set is full wherever it can be, whether or not that of the arrays was.
   static Result<Dataset> wrap(View view, std::span<const std::int64_t> labels,
                               std::span<const double> weights, std::shared_ptr<const void> owner);
 

@@ -26,13 +26,15 @@ struct ColumnRange {
 std::vector<ColumnRange> column_ranges(const Dataset& data, const Pool& pool) {
   std::vector<ColumnRange> ranges(data.features());
   data.visit([&](const auto& m) {
-    for (std::uint64_t k = 0; k < m.nonzeros(); ++k) {
-      if (k % (1 << 20) == 0) pool.poll();
-      ColumnRange& range = ranges[m.columns[k]];
-      const auto value = static_cast<double>(m.values[k]);
-      ++range.count;
-      range.low = std::min(range.low, value);
-      range.high = std::max(range.high, value);
+    for (std::uint64_t i = 0; i < m.rows; ++i) {
+      if (i % 1024 == 0) pool.poll();
+      for (std::size_t k = 0; k < m.size_of(i); ++k) {
+        ColumnRange& range = ranges[m.columns_of(i)[k]];
+        const auto value = static_cast<double>(m.values_of(i)[k]);
+        ++range.count;
+        range.low = std::min(range.low, value);
+        range.high = std::max(range.high, value);
+      }
     }
   });
   return ranges;
@@ -84,9 +86,8 @@ void check_duplicates(const Dataset& data, const Pool& pool, std::vector<Error>&
   data.visit([&](const auto& m) {
     for (std::uint64_t i = 0; i < m.rows; ++i) {
       if (i % 1024 == 0) pool.poll();
-      const std::uint64_t from = m.offsets[i], to = m.offsets[i + 1];
-      std::uint64_t sum = checksum(std::as_bytes(std::span(m.columns + from, m.columns + to)));
-      sum = checksum(std::as_bytes(std::span(m.values + from, m.values + to)), sum);
+      std::uint64_t sum = checksum(std::as_bytes(std::span(m.columns_of(i), m.size_of(i))));
+      sum = checksum(std::as_bytes(std::span(m.values_of(i), m.size_of(i))), sum);
       keys[i] = {sum, data.labels()[i], i};
     }
   });

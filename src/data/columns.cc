@@ -14,6 +14,11 @@ std::vector<std::uint32_t> occurring_columns(const Dataset& data, Pool& pool) {
   const std::uint64_t nonzeros = data.nonzeros();
   std::vector<std::vector<std::uint32_t>> pieces((nonzeros + kPiece - 1) / kPiece);
   data.visit([&](const auto& m) {
+    if (m.full) {  // all of them
+      pieces.resize(1);
+      pieces[0].assign(m.columns, m.columns + m.features);
+      return;
+    }
     pool.run(pieces.size(), [&](std::size_t k) {
       std::vector<std::uint32_t>& piece = pieces[k];
       piece.assign(m.columns + k * kPiece, m.columns + std::min(nonzeros, (k + 1) * kPiece));
@@ -50,12 +55,13 @@ Dataset keep_columns(const Dataset& data, std::span<const std::uint32_t> columns
       if (i % 1024 == 0) pool.poll();
       arrays.offsets[i] = kept;
       auto from = columns.begin();  // both ascend
-      for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
-        from = std::lower_bound(from, columns.end(), m.columns[k]);
+      for (std::size_t k = 0; k < m.size_of(i); ++k) {
+        const std::uint32_t column = m.columns_of(i)[k];
+        from = std::lower_bound(from, columns.end(), column);
         if (from == columns.end()) break;
-        if (*from != m.columns[k]) continue;
+        if (*from != column) continue;
         arrays.columns[kept] = static_cast<std::uint32_t>(from - columns.begin());
-        arrays.values[kept++] = m.values[k];
+        arrays.values[kept++] = m.values_of(i)[k];
       }
     }
     arrays.offsets[m.rows] = kept;
@@ -73,17 +79,17 @@ Dataset keep_rows(const Dataset& data, std::span<const std::uint64_t> rows, cons
     std::vector<double> weights;
     std::uint64_t end = 0;
     arrays.offsets.append(&end, 1);
+    if (m.full) arrays.columns.append(m.columns, m.features);
     for (const std::uint64_t i : rows) {
       if (i % 256 == 0) stop.poll();
-      const std::uint64_t from = m.offsets[i], size = m.offsets[i + 1] - from;
-      arrays.columns.append(m.columns + from, size);
-      arrays.values.append(m.values + from, size);
+      if (!m.full) arrays.columns.append(m.columns_of(i), m.size_of(i));
+      arrays.values.append(m.values_of(i), m.size_of(i));
       arrays.labels.append(&data.labels()[i], 1);
-      end += size;
+      end += m.size_of(i);
       arrays.offsets.append(&end, 1);
       if (!data.weights().empty()) weights.push_back(data.weights()[i]);
     }
-    Dataset part = DatasetBuilder::build(std::move(arrays), m.features, data.index_base());
+    Dataset part = DatasetBuilder::build(std::move(arrays), m.features, data.index_base(), m.full);
     return data.weights().empty() ? part : take(part.with_weights(std::move(weights)));
   });
 }

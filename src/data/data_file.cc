@@ -125,6 +125,19 @@ void check_weights(const TensorFile& file, std::span<const double> weights) {
   }
 }
 
+// Columns that are there once, for rows that all have every one of them.
+void check_full(const TensorFile& file, std::span<const std::uint64_t> offsets,
+                std::span<const std::uint32_t> columns) {
+  file.check("columns", [](std::uint64_t) {});
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    if (columns[k] != k) file.reject("content", "the columns of full rows are not 0, 1, 2, ...");
+  }
+  for (std::size_t i = 1; i < offsets.size(); ++i) {
+    if (offsets[i] - offsets[i - 1] == columns.size()) continue;
+    file.reject("content", fmt::format("row {}: not all columns, as full rows have", i));
+  }
+}
+
 // What keeps the arrays alive: the mapping, and columns of our own if they had to be renumbered.
 struct Owner {
   TensorFile file;
@@ -133,30 +146,40 @@ struct Owner {
 
 // Column c is feature c + base. Data that counts from 1 can be seen as counting from 0: feature 0
 // does not occur in it.
-void count_from_zero(Owner& owner, std::span<const std::uint32_t>& columns) {
-  owner.columns.resize(columns.size());
-  for (std::size_t k = 0; k < columns.size(); ++k) owner.columns[k] = columns[k] + 1;
-  columns = owner.columns.span();
+template <class Value>
+void count_from_zero(Owner& owner, CsrView<Value>& m) {
+  owner.columns.resize(m.nonzeros());
+  for (std::uint64_t i = 0; i < m.rows; ++i) {
+    for (std::size_t k = 0; k < m.size_of(i); ++k) {
+      owner.columns[m.offsets[i] + k] = m.columns_of(i)[k] + 1;
+    }
+  }
+  m.columns = owner.columns.data();
+  m.features += m.features > 0 ? 1 : 0;
+  m.full = false;
 }
 
 template <class Value>
 Dataset map_arrays(std::shared_ptr<Owner> owner, const ReadOptions& options) {
   const TensorFile& file = owner->file;
-  const std::uint64_t rows = length(file, "labels"), nonzeros = length(file, "columns");
+  const std::uint64_t rows = length(file, "labels"), nonzeros = length(file, "values");
+  const bool full = length(file, "columns") != nonzeros;
   int base = static_cast<int>(whole(file, "index_base", 1));
   constexpr std::uint64_t kMostColumns = 0xffffffff;  // of features counted from 0
-  std::uint64_t features = whole(file, "features", kMostColumns - static_cast<unsigned>(base));
+  const std::uint64_t features =
+      whole(file, "features", kMostColumns - static_cast<unsigned>(base));
   if (rows == UINT64_MAX || rows == 0) file.reject("content", "no rows");
   const auto offsets = file.get<std::uint64_t>("offsets", std::array{rows + 1});
   const auto labels = file.get<std::int64_t>("labels", std::array{rows});
-  auto columns = file.get<std::uint32_t>("columns", std::array{nonzeros});
+  const auto columns = file.get<std::uint32_t>("columns", std::array{full ? features : nonzeros});
   const auto values = file.get<Value>("values", std::array{nonzeros});
   const auto weights = file.has("weights") ? file.get<double>("weights", std::array{rows})
                                            : std::span<const double>{};
   check_offsets(file, offsets, nonzeros);
   Pool pool(options.threads);
   pool.run(3, [&](std::size_t task) {
-    if (task == 0) check_columns(file, offsets, columns, features, options.stop);
+    if (task == 0 && full) check_full(file, offsets, columns);
+    if (task == 0 && !full) check_columns(file, offsets, columns, features, options.stop);
     if (task == 1) check_values(file, offsets, values, options.stop);
     if (task == 2) {
       file.check("labels", [](std::uint64_t) {});
@@ -168,12 +191,11 @@ Dataset map_arrays(std::shared_ptr<Owner> owner, const ReadOptions& options) {
     fail("data.index.zero", "this data set counts its features from 0",
          "give --index-base 0 for training and prediction alike");
   }
+  CsrView<Value> view = {rows, features, offsets.data(), columns.data(), values.data(), full};
   if (options.index_base == IndexBase::zero && base == 1) {
-    count_from_zero(*owner, columns);
-    features += features > 0 ? 1 : 0;
+    count_from_zero(*owner, view);
     base = 0;
   }
-  const CsrView<Value> view = {rows, features, offsets.data(), columns.data(), values.data()};
   return DatasetBuilder::wrap(view, labels, weights, base, owner);
 }
 
@@ -219,7 +241,8 @@ void write_dataset(const Dataset& data, const std::string& path, Metadata more,
   data.visit([&]<class Value>(const CsrView<Value>& m) {
     if (m.offsets[0] != 0) fail("data.matrix", "offsets do not begin with 0");
     tensors.push_back(tensor<std::uint64_t>("offsets", {rows + 1}, {m.offsets, rows + 1}));
-    tensors.push_back(tensor<std::uint32_t>("columns", {nonzeros}, {m.columns, nonzeros}));
+    const std::uint64_t columns = m.full ? m.features : nonzeros;
+    tensors.push_back(tensor<std::uint32_t>("columns", {columns}, {m.columns, columns}));
     tensors.push_back(tensor<Value>("values", {nonzeros}, {m.values, nonzeros}));
   });
   tensors.push_back(tensor<std::int64_t>("labels", {rows}, data.labels()));

@@ -32,21 +32,36 @@ void check_weights(std::span<const double> weights, std::uint64_t rows) {
 }
 
 template <class Value>
+bool is_full(const CsrView<Value>& m) {
+  if (m.full || m.rows == 0 || m.features == 0) return m.full;
+  for (std::uint64_t i = 0; i < m.rows; ++i) {
+    if (m.size_of(i) != m.features) return false;
+  }
+  return true;
+}
+
+template <class Value>
 void check_matrix(const CsrView<Value>& m) {
   if (m.features > std::uint64_t{0xffffffff}) bad_matrix("more than 2^32 - 1 features");
   if (m.offsets == nullptr) bad_matrix("no offsets");
   if (m.offsets[0] != 0) bad_matrix("offsets do not begin with 0");
   for (std::uint64_t i = 0; i < m.rows; ++i) {
     if (m.offsets[i + 1] < m.offsets[i]) bad_matrix(fmt::format("offset {} descends", i + 1));
+    if (m.full && m.size_of(i) != m.features) {
+      bad_matrix(
+          fmt::format("row {} of full rows has {} of {} columns", i, m.size_of(i), m.features));
+    }
   }
   for (std::uint64_t i = 0; i < m.rows; ++i) {
-    double squares = 0;
-    for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
-      if (m.columns[k] >= m.features || (k > m.offsets[i] && m.columns[k] <= m.columns[k - 1])) {
-        bad_matrix(
-            fmt::format("row {}: column {} is out of range or out of order", i, m.columns[k]));
+    const std::uint32_t* const columns = m.columns_of(i);
+    for (std::size_t k = 0; k < m.size_of(i) && (!m.full || i == 0); ++k) {
+      if (columns[k] >= m.features || (k > 0 && columns[k] <= columns[k - 1])) {
+        bad_matrix(fmt::format("row {}: column {} is out of range or out of order", i, columns[k]));
       }
-      const auto value = static_cast<double>(m.values[k]);
+    }
+    double squares = 0;
+    for (std::size_t k = 0; k < m.size_of(i); ++k) {
+      const auto value = static_cast<double>(m.values_of(i)[k]);
       squares += value * value;
     }
     if (!std::isfinite(squares))
@@ -96,6 +111,7 @@ Dataset DatasetBuilder::wrap(Dataset::View view, std::span<const std::int64_t> l
                              std::span<const double> weights, int index_base,
                              std::shared_ptr<const void> owner) {
   Dataset data;
+  std::visit([](auto& m) { m.full = is_full(m); }, view);
   data.view_ = view;
   data.labels_ = labels;
   data.weights_ = weights;

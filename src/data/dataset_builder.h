@@ -13,23 +13,26 @@ namespace hinge {
 template <class Value>
 struct DatasetArrays {
   Buffer<std::uint64_t> offsets;  // rows + 1
-  Buffer<std::uint32_t> columns;
+  Buffer<std::uint32_t> columns;  // of full rows: once
   Buffer<Value> values;
   Buffer<std::int64_t> labels;
 };
 
 class DatasetBuilder {
  public:
-  // The arrays must be what dataset.h promises; they are not checked again.
+  // The arrays must be what dataset.h promises; they are not checked again. Sees whether they are
+  // full.
   static Dataset wrap(Dataset::View view, std::span<const std::int64_t> labels,
                       std::span<const double> weights, int index_base,
                       std::shared_ptr<const void> owner);
 
   template <class Value>
-  static Dataset build(DatasetArrays<Value> arrays, std::uint64_t features, int index_base) {
+  static Dataset build(DatasetArrays<Value> arrays, std::uint64_t features, int index_base,
+                       bool full = false) {
     auto owned = std::make_shared<DatasetArrays<Value>>(std::move(arrays));
-    const CsrView<Value> view = {owned->labels.size(), features, owned->offsets.data(),
-                                 owned->columns.data(), owned->values.data()};
+    const CsrView<Value> view = {owned->labels.size(),  features,
+                                 owned->offsets.data(), owned->columns.data(),
+                                 owned->values.data(),  full};
     return wrap(view, owned->labels.span(), {}, index_base, owned);
   }
 };

@@ -58,12 +58,13 @@ class Assembly {
     all_lines_ += batch.lines;
     if (!errors_.empty()) return;  // nothing will be made of the rows
 
-    check_memory(chunk, batch);
     if (arrays_.labels.size() == 0) reserve(chunk, batch);
-    const std::uint64_t before = arrays_.columns.size();
+    append_columns(batch);
+    check_memory(chunk.share, arrays_.labels.size() + batch.labels.size(), arrays_.columns.size(),
+                 arrays_.values.size() + batch.nonzeros);
+    const std::uint64_t before = arrays_.values.size();
     for (std::uint64_t& end : batch.ends) end += before;
     arrays_.offsets.append(batch.ends.data(), batch.ends.size());
-    arrays_.columns.append(batch.columns.data(), batch.nonzeros);
     arrays_.values.append(batch.values.data(), batch.nonzeros);
     arrays_.labels.append(batch.labels.data(), batch.labels.size());
     max_index_ = std::max(max_index_, batch.max_index);
@@ -104,17 +105,49 @@ class Assembly {
       });
     }
     oddities_.warn(warnings);
-    const bool empty = arrays_.columns.size() == 0;
+    const std::uint64_t features =
+        arrays_.values.size() == 0 ? 0 : std::uint64_t{max_index_} + 1 - base;
+    // Columns ascend, so that as many as there are must be all.
+    const bool full = alike_ && features > 0 && arrays_.columns.size() == features;
+    if (alike_ && !full) spread();
     arrays_.offsets.shrink();
     arrays_.columns.shrink();
     arrays_.values.shrink();
     arrays_.labels.shrink();
-    return DatasetBuilder::build(std::move(arrays_),
-                                 empty ? 0 : std::uint64_t{max_index_} + 1 - base,
-                                 static_cast<int>(base));
+    return DatasetBuilder::build(std::move(arrays_), features, static_cast<int>(base), full);
   }
 
  private:
+  // As long as all rows have the same columns, these are kept once.
+  void append_columns(const RowBatch<Value>& batch) {
+    std::uint64_t from = 0;
+    if (arrays_.labels.size() == 0 && !batch.ends.empty()) {
+      arrays_.columns.append(batch.columns.data(), batch.ends[0]);
+    }
+    for (std::size_t i = 0; i < batch.ends.size() && alike_; from = batch.ends[i++]) {
+      const std::uint64_t size = arrays_.columns.size();
+      alike_ = batch.ends[i] - from == size &&
+               std::equal(arrays_.columns.data(), arrays_.columns.data() + size,
+                          batch.columns.data() + from);
+      if (!alike_) spread();
+    }
+    if (!alike_) arrays_.columns.append(batch.columns.data(), batch.nonzeros);
+  }
+
+  // Gives every row so far its own columns.
+  void spread() {
+    alike_ = false;
+    const std::uint64_t rows = arrays_.labels.size(), size = arrays_.columns.size();
+    const std::vector<std::uint32_t> once(arrays_.columns.data(), arrays_.columns.data() + size);
+    check_memory(0, rows, rows * size, arrays_.values.size());
+    arrays_.columns.resize(0);
+    try {
+      arrays_.columns.reserve(room_);
+    } catch (const std::bad_alloc&) {
+    }
+    for (std::uint64_t i = 0; i < rows; ++i) arrays_.columns.append(once.data(), size);
+  }
+
   // Makes room for as much as there will be if all chunks are like the first, and a little more:
   // arrays that grow move. It may be far from the truth; where there is no such room they grow.
   void reserve(const Chunk& chunk, const RowBatch<Value>& batch) {
@@ -125,25 +158,22 @@ class Assembly {
     try {
       arrays_.offsets.reserve(whole(batch.labels.size()));
       arrays_.labels.reserve(whole(batch.labels.size()));
-      arrays_.columns.reserve(whole(batch.nonzeros));
+      room_ = whole(batch.nonzeros);
       arrays_.values.reserve(whole(batch.nonzeros));
     } catch (const std::bad_alloc&) {
     }
   }
 
-  // In memory a row takes its nonzeros, an offset and a label.
-  static std::uint64_t bytes_of(std::uint64_t rows, std::uint64_t nonzeros) {
-    return rows * (sizeof(std::uint64_t) + sizeof(std::int64_t)) +
-           nonzeros * (sizeof(std::uint32_t) + sizeof(Value));
-  }
-
-  void check_memory(const Chunk& chunk, const RowBatch<Value>& batch) const {
-    const std::uint64_t bytes = bytes_of(arrays_.labels.size() + batch.labels.size(),
-                                         arrays_.columns.size() + batch.nonzeros);
+  // Whether there may be so much; `share` of the input is read then, or 0. In memory a row takes an
+  // offset and a label besides its entries.
+  void check_memory(double share, std::uint64_t rows, std::uint64_t columns,
+                    std::uint64_t values) const {
+    const std::uint64_t bytes = rows * (sizeof(std::uint64_t) + sizeof(std::int64_t)) +
+                                columns * sizeof(std::uint32_t) + values * sizeof(Value);
     if (options_.memory == 0 || bytes <= options_.memory) return;
-    const double need = static_cast<double>(bytes) / (chunk.share > 0 ? chunk.share : 1.0);
+    const double need = static_cast<double>(bytes) / (share > 0 ? share : 1.0);
     fail("memory.limit", fmt::format("the data needs {} {:.3g} MiB, --memory allows {:.3g} MiB",
-                                     chunk.share > 0 ? "about" : "more than", need / 0x1p20,
+                                     share > 0 ? "about" : "more than", need / 0x1p20,
                                      static_cast<double>(options_.memory) / 0x1p20));
   }
 
@@ -159,6 +189,8 @@ class Assembly {
   std::uint64_t lines_ = 0;  // of the present file
   std::uint64_t all_lines_ = 0;
   std::uint32_t max_index_ = 0;
+  bool alike_ = true;       // all rows have the columns that arrays_.columns has once
+  std::uint64_t room_ = 0;  // for so many columns, if each row has its own
 };
 
 // Lets workers take chunks and append batches, the latter strictly in order. Who comes too early

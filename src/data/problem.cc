@@ -72,7 +72,9 @@ TrainingMemory training_memory(const Dataset& data, std::uint64_t planes, const 
   const bool sparse = are_sparse(data.nonzeros(), data.features(), planes);
   const double columns = sparse ? nonzeros : static_cast<double>(data.features());  // at most
   TrainingMemory memory;
-  memory.rows = 16 * rows + (data.precision() == Precision::f32 ? 8 : 12) * nonzeros;
+  const bool full = data.visit([](const auto& m) { return m.full; });
+  memory.rows =
+      16 * rows + ((data.precision() == Precision::f32 ? 4 : 8) + (full ? 0 : 4)) * nonzeros;
   memory.work = 16 * rows + (sparse ? memory.rows + 4 * nonzeros : 0.0);
   memory.weights = 8 * columns * (static_cast<double>(planes) + 2);
   if (sweep.planes > 0) {
@@ -132,7 +134,8 @@ Survey survey(const Dataset& data, Pool& pool) {
       const std::uint64_t from = m.offsets[row], to = m.offsets[end];
       const std::span<const Value> values(m.values + from, m.values + to);
       std::uint64_t sum = checksum(std::as_bytes(std::span(m.offsets + row, m.offsets + end + 1)));
-      sum = checksum(std::as_bytes(std::span(m.columns + from, m.columns + to)), sum);
+      const std::uint64_t columns = m.full ? m.features : to - from;
+      sum = checksum(std::as_bytes(std::span(m.columns_of(row), columns)), sum);
       sum = checksum(std::as_bytes(values), sum);
       sum = checksum(std::as_bytes(data.labels().subspan(row, end - row)), sum);
       if (!data.weights().empty()) {

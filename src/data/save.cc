@@ -17,11 +17,12 @@ namespace {
 template <class Value>
 void append_row(std::string& text, const Dataset& data, const CsrView<Value>& m, std::uint64_t i) {
   append_number(text, data.labels()[i]);
-  for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
+  for (std::size_t k = 0; k < m.size_of(i); ++k) {
+    const std::uint64_t column = m.columns_of(i)[k];
     text += ' ';
-    append_number(text, std::uint64_t{m.columns[k]} + static_cast<unsigned>(data.index_base()));
+    append_number(text, column + static_cast<unsigned>(data.index_base()));
     text += ':';
-    append_number(text, m.values[k]);
+    append_number(text, m.values_of(i)[k]);
   }
   text += '\n';
 }

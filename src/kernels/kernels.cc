@@ -46,8 +46,37 @@ HINGE_INLINE void add_tail(SparseRow<Value> row, std::size_t k, const double* w,
   }
 }
 
+// A run of columns against as many entries of w side by side.
+template <class Value>
+HINGE_INLINE double dot_run(const SparseRow<Value>& row, const double* w) {
+  if (row.size == 0) return 0;
+  const double* const from = w + row.columns[0];
+  Four sums[2] = {};
+  std::size_t k = 0;
+  for (; k + 8 <= row.size; k += 8) {
+    sums[0] += load_four(row.values + k) * load_four(from + k);
+    sums[1] += load_four(row.values + k + 4) * load_four(from + k + 4);
+  }
+  double lanes[8];
+  std::memcpy(lanes, sums, sizeof lanes);
+  add_tail(row, k, w, lanes);
+  return sum_lanes(lanes);
+}
+
+template <class Value>
+HINGE_INLINE void add_run(const SparseRow<Value>& row, double a, double* w) {
+  if (row.size == 0) return;
+  double* const to = w + row.columns[0];
+  std::size_t k = 0;
+  for (; k + 4 <= row.size; k += 4) {
+    store_four(to + k, load_four(to + k) + a * load_four(row.values + k));
+  }
+  for (; k < row.size; ++k) to[k] += a * static_cast<double>(row.values[k]);
+}
+
 template <class Value>
 double dot_scalar(SparseRow<Value> row, const double* w) {
+  if (row.run) return dot_run(row, w);
   double lanes[8] = {};
   std::size_t k = 0;
   for (; k + 8 <= row.size; k += 8) {
@@ -62,7 +91,8 @@ double dot_scalar(SparseRow<Value> row, const double* w) {
 // Columns of a row are distinct, so the order of these additions does not matter. Scatter
 // instructions were no faster than this loop on any CPU tried.
 template <class Value>
-void add_scalar(SparseRow<Value> row, double a, double* w) {
+HINGE_INLINE void add_body(const SparseRow<Value>& row, double a, double* w) {
+  if (row.run) return add_run(row, a, w);
   std::size_t k = 0;
   for (; k + 4 <= row.size; k += 4) {
     const std::uint32_t* c = row.columns + k;
@@ -73,6 +103,11 @@ void add_scalar(SparseRow<Value> row, double a, double* w) {
     w[c[3]] += a * static_cast<double>(v[3]);
   }
   for (; k < row.size; ++k) w[row.columns[k]] += a * static_cast<double>(row.values[k]);
+}
+
+template <class Value>
+void add_scalar(SparseRow<Value> row, double a, double* w) {
+  add_body(row, a, w);
 }
 
 // Columns ascend, so the part of a row up to an element belongs to that element's row of h.
@@ -379,6 +414,7 @@ __attribute__((target("avx2"))) __m256d load4(const double* w, const std::uint32
 
 template <class Value>
 __attribute__((target("avx2"))) double dot_avx2(SparseRow<Value> row, const double* w) {
+  if (row.run) return dot_run(row, w);
   __m256d low = _mm256_setzero_pd(), high = _mm256_setzero_pd();
   std::size_t k = 0;
   for (; k + 8 <= row.size; k += 8) {
@@ -393,13 +429,18 @@ __attribute__((target("avx2"))) double dot_avx2(SparseRow<Value> row, const doub
   return sum_lanes(lanes);
 }
 
+template <class Value>
+__attribute__((target("avx2"))) void add_avx2(SparseRow<Value> row, double a, double* w) {
+  add_body(row, a, w);
+}
+
 HINGE_MANY(avx2, __attribute__((target("avx2"))))
 
 constexpr Kernels kAvx2 = {.name = "avx2",
                            .dot_f32 = dot_avx2<float>,
                            .dot_f64 = dot_avx2<double>,
-                           .add_f32 = add_scalar<float>,
-                           .add_f64 = add_scalar<double>,
+                           .add_f32 = add_avx2<float>,
+                           .add_f64 = add_avx2<double>,
                            .dot_many_f32 = dot_many_avx2<float>,
                            .dot_many_f64 = dot_many_avx2<double>,
                            .add_many_f32 = add_many_avx2<float>,
@@ -432,6 +473,7 @@ HINGE_AVX512 __m512d widen8(const double* v, __mmask8 mask) {
 
 template <class Value>
 HINGE_AVX512 double dot_avx512(SparseRow<Value> row, const double* w) {
+  if (row.run) return dot_run(row, w);
   const double* const base = gather_base(w);
   const __m256i move = _mm256_set1_epi32(INT32_MIN);
   __m512d sum = _mm512_setzero_pd();

@@ -18,12 +18,15 @@
 
 namespace hinge {
 
-// One sparse row: columns[k], values[k] for k < size. Values are widened to double.
+// One sparse row: columns[k], values[k] for k < size. Values are widened to double. Where the
+// columns are known to be one `run`, columns[0], columns[0] + 1, ..., vectors are loaded instead of
+// entries; the bits are the same.
 template <class Value>
 struct SparseRow {
   const std::uint32_t* columns;
   const Value* values;
   std::size_t size;
+  bool run = false;
 };
 
 // A run of hinges along a ray, for an exact line search. A hinge bends at t = -c/d where that is in
@@ -144,8 +147,7 @@ const Kernels& best_kernels();
 
 template <class Value>
 SparseRow<Value> row_of(const CsrView<Value>& m, std::uint64_t i) {
-  const std::uint64_t begin = m.offsets[i];
-  return {m.columns + begin, m.values + begin, static_cast<std::size_t>(m.offsets[i + 1] - begin)};
+  return {m.columns_of(i), m.values_of(i), m.size_of(i), m.full};
 }
 
 // |x|^2, summed in the order of the columns, as the *_many forms do.

@@ -182,8 +182,9 @@ std::vector<Tensor> support_tensors(const Model& model) {
   model.support.visit([&]<class Value>(const CsrView<Value>& m) {
     tensors.push_back(
         tensor<std::uint64_t>("support.offsets", {m.rows + 1}, std::span(m.offsets, m.rows + 1)));
-    tensors.push_back(tensor<std::uint32_t>("support.columns", {m.nonzeros()},
-                                            std::span(m.columns, m.nonzeros())));
+    const std::uint64_t columns = m.full ? m.features : m.nonzeros();
+    tensors.push_back(
+        tensor<std::uint32_t>("support.columns", {columns}, std::span(m.columns, columns)));
     tensors.push_back(
         tensor<Value>("support.values", {m.nonzeros()}, std::span(m.values, m.nonzeros())));
   });
@@ -431,9 +432,11 @@ Dataset read_support(const TensorFile& file, std::uint64_t features) {
     std::vector<std::int64_t> labels;  // a data set has some
   };
   const std::uint64_t ends = length(file, "support.offsets");
-  const std::uint64_t nonzeros = length(file, "support.columns");
+  const std::uint64_t nonzeros = length(file, "support.values");
+  const bool full = length(file, "support.columns") != nonzeros;  // the columns are there once
   const auto offsets = file.get<std::uint64_t>("support.offsets", std::array{ends});
-  const auto columns = file.get<std::uint32_t>("support.columns", std::array{nonzeros});
+  const auto columns =
+      file.get<std::uint32_t>("support.columns", std::array{full ? features : nonzeros});
   const auto values = file.get<Value>("support.values", std::array{nonzeros});
   if (ends == 0 || offsets.back() != nonzeros) {
     file.reject("content", "support rows do not have the nonzeros they should have");
@@ -443,8 +446,9 @@ Dataset read_support(const TensorFile& file, std::uint64_t features) {
   arrays->columns.assign(columns.begin(), columns.end());
   arrays->values.assign(values.begin(), values.end());
   arrays->labels.resize(ends - 1);
-  const CsrView<Value> view = {ends - 1, features, arrays->offsets.data(), arrays->columns.data(),
-                               arrays->values.data()};
+  const CsrView<Value> view = {
+      ends - 1, features, arrays->offsets.data(), arrays->columns.data(), arrays->values.data(),
+      full};
   Result<Dataset> support = Dataset::wrap(view, arrays->labels, {}, arrays);
   if (!support.ok()) file.reject("content", "support rows: " + support.error().message);
   return *std::move(support);

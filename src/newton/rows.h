@@ -1,6 +1,7 @@
 // The rows that Newton steps are taken on: those of the data as they are, or a copy of some of
 // them. Where few entries are 0 rows are kept without columns, each as long as the next: half the
-// bytes, and products of whole matrices instead of single entries.
+// bytes, and products of whole matrices instead of single entries. Data that is like that already
+// is not copied.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,12 @@ class NewtonRows {
       : m_(m), kernels_(&kernels), width_((m.features + 7) / 8 * 8) {
     const double entries = static_cast<double>(m.rows) * static_cast<double>(m.features);
     if (!(static_cast<double>(m.nonzeros()) > kFullShare * entries) || m.features < 8) return;
+    if (m.full && width_ == m.features) {
+      full_rows_ = m.values_of(0);
+      return;
+    }
     full_.resize(m.rows * width_);
+    full_rows_ = full_.data();
     const std::uint64_t run = run_of(m.rows);
     pool.run((m.rows + run - 1) / run, [&](std::size_t block) {
       const std::uint64_t end = std::min(m.rows, (block + 1) * run);
@@ -43,8 +49,9 @@ class NewtonRows {
     };
     if (from.full()) {
       full_.resize(rows.size() * width_);
+      full_rows_ = full_.data();
       copy([&](std::uint64_t k) {
-        std::copy_n(from.full_.data() + rows[k] * width_, width_, full_.data() + k * width_);
+        std::copy_n(from.full_row(rows[k]), width_, full_.data() + k * width_);
       });
       return;
     }
@@ -61,6 +68,7 @@ class NewtonRows {
     });
     m_.offsets = offsets_.data();
     m_.columns = columns_.data();
+    m_.full = false;
     m_.values = values_.data();
   }
 
@@ -69,10 +77,10 @@ class NewtonRows {
 
   std::uint64_t rows() const { return m_.rows; }
   std::uint64_t features() const { return m_.features; }
-  bool full() const { return full_.size() > 0; }
+  bool full() const { return full_rows_ != nullptr; }
   std::size_t width() const { return width_; }  // of full rows: features, and zeros up to 8 k
 
-  const Value* full_row(std::uint64_t i) const { return full_.data() + i * width_; }
+  const Value* full_row(std::uint64_t i) const { return full_rows_ + i * width_; }
   SparseRow<Value> sparse(std::uint64_t i) const { return row_of(m_, i); }
   bool zero(std::uint64_t i) const { return !full() && m_.offsets[i] == m_.offsets[i + 1]; }
 
@@ -185,7 +193,8 @@ class NewtonRows {
   CsrView<Value> m_;
   const Kernels* kernels_;
   std::size_t width_;
-  Buffer<Value> full_;                  // or
+  const Value* full_rows_ = nullptr;    // those of the data, or
+  Buffer<Value> full_;                  // these; or
   std::vector<std::uint64_t> offsets_;  // of copies
   Buffer<std::uint32_t> columns_;
   Buffer<Value> values_;

@@ -28,9 +28,11 @@ Part loss(const Problem& problem, const CsrView<Value>& m, std::span<const doubl
   Part part;
   for (std::uint64_t i = begin; i < end; ++i) {
     double score = constant, square = 0;
-    for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
-      const auto value = static_cast<double>(m.values[k]);
-      score += value * w[m.columns[k]];
+    const std::uint32_t* const columns = m.columns_of(i);
+    const Value* const values = m.values_of(i);
+    for (std::size_t k = 0; k < m.size_of(i); ++k) {
+      const auto value = static_cast<double>(values[k]);
+      score += value * w[columns[k]];
       square += value * value;
     }
     part.loss += problem.upper(i) * std::max(0.0, 1 - problem.y[i] * score);
@@ -50,9 +52,10 @@ Buffer<double> combine(const Problem& problem, const CsrView<Value>& m,
     if (i % 1024 == 0) pool.poll();
     const double a = alpha[i] * problem.y[i];
     if (a == 0) continue;
-    for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
-      v[m.columns[k]] += a * static_cast<double>(m.values[k]);
-    }
+    const std::uint32_t* const columns = m.columns_of(i);
+    const Value* const values = m.values_of(i);
+    for (std::size_t k = 0; k < m.size_of(i); ++k)
+      v[columns[k]] += a * static_cast<double>(values[k]);
     if (problem.bias != 0) v.back() += a * problem.bias;
   }
   return out;

@@ -40,14 +40,14 @@ void apply(const KernelFunction& kernel, Lanes& dots, const Lanes& squares, doub
 template <class Value, class Other>
 double square_of_difference(const CsrView<Value>& m, std::uint64_t i, const CsrView<Other>& others,
                             std::uint64_t j) {
-  std::uint64_t k = m.offsets[i], e = others.offsets[j];
+  std::size_t k = 0, e = 0;
   double sum = 0;
-  while (k < m.offsets[i + 1] || e < others.offsets[j + 1]) {
-    const std::uint64_t ours = k < m.offsets[i + 1] ? m.columns[k] : UINT64_MAX;
-    const std::uint64_t theirs = e < others.offsets[j + 1] ? others.columns[e] : UINT64_MAX;
+  while (k < m.size_of(i) || e < others.size_of(j)) {
+    const std::uint64_t ours = k < m.size_of(i) ? m.columns_of(i)[k] : UINT64_MAX;
+    const std::uint64_t theirs = e < others.size_of(j) ? others.columns_of(j)[e] : UINT64_MAX;
     double difference = 0;
-    if (ours <= theirs) difference += static_cast<double>(m.values[k++]);
-    if (theirs <= ours) difference -= static_cast<double>(others.values[e++]);
+    if (ours <= theirs) difference += static_cast<double>(m.values_of(i)[k++]);
+    if (theirs <= ours) difference -= static_cast<double>(others.values_of(j)[e++]);
     sum += difference * difference;
   }
   return sum;
@@ -81,8 +81,8 @@ void for_all_pairs(const CsrView<Value>& m, std::uint64_t begin, std::uint64_t e
     const auto fill = [&](bool clear) {
       for (std::size_t b = 0; b < size; ++b) {
         const std::uint64_t i = row(first + b);
-        for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
-          dense[m.columns[k]][b] = clear ? 0.0 : static_cast<double>(m.values[k]);
+        for (std::size_t k = 0; k < m.size_of(i); ++k) {
+          dense[m.columns_of(i)[k]][b] = clear ? 0.0 : static_cast<double>(m.values_of(i)[k]);
         }
         squares[b] = square_of(m, i);
       }
@@ -101,9 +101,9 @@ void for_all_pairs(const CsrView<Value>& m, std::uint64_t begin, std::uint64_t e
         continue;
       }
       double square = 0;
-      for (std::uint64_t e = others.offsets[j]; e < others.offsets[j + 1]; ++e) {
-        const auto value = static_cast<double>(others.values[e]);
-        const Lanes& x = dense[others.columns[e]];
+      for (std::size_t e = 0; e < others.size_of(j); ++e) {
+        const auto value = static_cast<double>(others.values_of(j)[e]);
+        const Lanes& x = dense[others.columns_of(j)[e]];
         for (std::size_t b = 0; b < kLanes; ++b) values[b] += value * x[b];
         square += value * value;
       }

@@ -105,7 +105,8 @@ class Passes {
         if (zero(a + k * stride_)) continue;
         const SparseRow<Value> whole = row_of(m_, row(k));
         const auto [from, to] = part_of(row(k), whole, owner);
-        add_part({from, whole.values + (from - whole.columns), static_cast<std::size_t>(to - from)},
+        add_part({from, whole.values + (from - whole.columns), static_cast<std::size_t>(to - from),
+                  whole.run},
                  a + k * stride_, w);
         if (last == m_.features) add_bias(a + k * stride_, w);
       }
@@ -163,10 +164,10 @@ class Passes {
   void share_columns() {
     constexpr std::uint64_t kSample = 4096;
     std::vector<std::uint32_t> sample;
-    const std::uint64_t begin = m_.offsets[0], nonzeros = m_.nonzeros();
-    for (std::uint64_t k = 0; k < kSample && nonzeros > 0; ++k) {
-      sample.push_back(
-          m_.columns[begin + nonzeros / kSample * k + nonzeros % kSample * k / kSample]);
+    const std::uint64_t begin = m_.full ? 0 : m_.offsets[0];
+    const std::uint64_t entries = m_.full ? m_.features : m_.nonzeros();
+    for (std::uint64_t k = 0; k < kSample && entries > 0; ++k) {
+      sample.push_back(m_.columns[begin + entries / kSample * k + entries % kSample * k / kSample]);
     }
     std::ranges::sort(sample);
     const auto owners = static_cast<std::size_t>(pool_.threads());
@@ -177,7 +178,7 @@ class Passes {
     }
     owners_.push_back(m_.features);
     const std::size_t cuts = owners_.size() - 2;
-    if (cuts == 0 || m_.rows > nonzeros / (8 * cuts)) return;
+    if (cuts == 0 || m_.full || m_.rows > m_.nonzeros() / (8 * cuts)) return;
     std::vector<std::uint32_t> splits(m_.rows * cuts);
     const std::uint64_t share = (m_.rows + kShares - 1) / kShares;
     pool_.run((m_.rows + share - 1) / share, [&](std::size_t block) {

@@ -200,8 +200,8 @@ class PegasosState {
     const std::int8_t* const y = planes_ == 1 ? problems_[0].y.data() + i : y_.data() + i * planes_;
     __builtin_prefetch(y, 0, kLevel);
     if (!problems_[0].costs.empty()) __builtin_prefetch(problems_[0].costs.data() + i, 0, kLevel);
-    const std::uint32_t* columns = m_.columns + m_.offsets[i];
-    const auto* values = m_.values + m_.offsets[i];
+    const std::uint32_t* columns = m_.columns_of(i);
+    const auto* values = m_.values_of(i);
     const std::size_t lines = kLevel == 3 ? std::min<std::size_t>(2, lines_) : lines_;
     for (std::size_t k = 0; k < lines; ++k) {
       __builtin_prefetch(columns, 0, kLevel);

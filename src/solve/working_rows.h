@@ -62,7 +62,7 @@ class WorkingRows {
   std::span<Item> items() { return items_; }
   std::span<const Item> items() const { return items_; }
   SparseRow<Value> entries(const Item& item) const {
-    return {columns_ + item.offset, values_ + item.offset, item.size};
+    return {m_.full ? columns_ : columns_ + item.offset, values_ + item.offset, item.size, m_.full};
   }
 
  private:
@@ -74,18 +74,19 @@ class WorkingRows {
       item.offset = to;
       to += item.size;
     }
-    copied_columns_.resize(size);
+    if (!m_.full) copied_columns_.resize(size);
     copied_values_.resize(size);
     pool.run((items_.size() + kBlock - 1) / kBlock, [&](std::size_t block) {
       const std::size_t end = std::min(items_.size(), (block + 1) * kBlock);
       for (std::size_t k = block * kBlock; k < end; ++k) {
         const Item& item = items_[k];
-        const std::uint64_t from = m_.offsets[item.row];
-        std::copy_n(m_.columns + from, item.size, copied_columns_.data() + item.offset);
-        std::copy_n(m_.values + from, item.size, copied_values_.data() + item.offset);
+        const SparseRow<Value> row = row_of(m_, item.row);
+        std::copy_n(row.values, row.size, copied_values_.data() + item.offset);
+        if (m_.full) continue;
+        std::copy_n(row.columns, row.size, copied_columns_.data() + item.offset);
       }
     });
-    columns_ = copied_columns_.data();
+    if (!m_.full) columns_ = copied_columns_.data();
     values_ = copied_values_.data();
   }
 

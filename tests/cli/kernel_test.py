@@ -42,7 +42,7 @@ class KernelModel(ModelFile):
         self.kernel = kernel_of(**json.loads(self.metadata["kernel"]))
         offsets, columns, values = (self.arrays["support." + name] for name in ("offsets", "columns", "values"))
         base = self.data["index_base"]
-        self.support = [{columns[k] + base: values[k] for k in range(a, b)} for a, b in zip(offsets, offsets[1:])]
+        self.support = [{columns[k % len(columns)] + base: values[k] for k in range(a, b)} for a, b in zip(offsets, offsets[1:])]
         assert len(self.arrays["weights"]) == self.problems * len(self.support)
 
     def coefficients(self, problem=0):

@@ -119,7 +119,7 @@ class Table {
       for (std::uint64_t i = 0; i < m.rows; ++i) {
         Vector row(dimension);
         for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
-          row[m.columns[k]] = problem.y[i] * static_cast<double>(m.values[k]);
+          row[m.column(k)] = problem.y[i] * static_cast<double>(m.values[k]);
         }
         if (problem.bias != 0 && !free_bias) row.back() = problem.y[i] * problem.bias;
         yx.push_back(std::move(row));

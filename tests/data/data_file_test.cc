@@ -312,6 +312,33 @@ TEST_F(HostileDataFile, Columns) {
   EXPECT_EQ(outcome(), "cache.header");
 }
 
+// Full rows have their columns once.
+TEST_F(HostileDataFile, ColumnsOfOneRow) {
+  metadata_["features"] = "2";
+  values_ = {1, 2, 3, 4, 5, 6};
+  offsets_ = {0, 2, 4, 6};
+  columns_ = {0, 1};
+  EXPECT_EQ(outcome(), "accepted");
+  for (const std::vector<std::uint32_t>& bad :
+       {std::vector<std::uint32_t>{1, 0}, {0, 2}, {0, UINT32_MAX}, {1, 2}}) {
+    columns_ = bad;
+    EXPECT_EQ(outcome(), "cache.content");
+  }
+  columns_ = {0, 1};
+  for (const std::vector<std::uint64_t>& bad :
+       {std::vector<std::uint64_t>{0, 1, 4, 6}, {0, 2, 2, 6}, {0, 0, 0, 6}, {0, 2, 4, 5}}) {
+    offsets_ = bad;
+    EXPECT_EQ(outcome(), "cache.content");
+  }
+  offsets_ = {0, 2, 4, 6};
+  columns_ = {0, 1, 2};
+  EXPECT_EQ(outcome(), "cache.header");
+  columns_ = {0};
+  EXPECT_EQ(outcome(), "cache.header");
+  columns_ = {};
+  EXPECT_EQ(outcome(), "cache.header");
+}
+
 TEST_F(HostileDataFile, Values) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (const double bad : {std::nan(""), kInfinity, -kInfinity, 1e200}) {

@@ -44,7 +44,7 @@ template <class Value>
 std::vector<double> dense(const CsrView<Value>& m, std::uint64_t i) {
   std::vector<double> x(m.features);
   for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
-    x[m.columns[k]] = static_cast<double>(m.values[k]);
+    x[m.column(k)] = static_cast<double>(m.values[k]);
   }
   return x;
 }
@@ -113,7 +113,7 @@ TEST(KernelBlock, DifferencesOfLargeNumbers) {
     columns.push_back(0);
     values.push_back(1e9);
     for (std::uint64_t k = small.offsets[i]; k < small.offsets[i + 1]; ++k) {
-      columns.push_back(small.columns[k] + 1);
+      columns.push_back(small.column(k) + 1);
       values.push_back(static_cast<double>(small.values[k]));
     }
     offsets.push_back(columns.size());

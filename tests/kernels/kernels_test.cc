@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "base/random.h"
@@ -55,6 +56,27 @@ class KernelContract : public ::testing::TestWithParam<const Kernels*> {
     }
   }
 
+  // Columns side by side, told or not, give the same bits.
+  template <class Value>
+  void check_runs() {
+    Random random(8);
+    for (std::size_t size = 0; size < 70; ++size) {
+      std::vector<std::uint32_t> columns(size);
+      std::iota(columns.begin(), columns.end(), std::uint32_t{5});
+      std::vector<Value> values(size);
+      for (Value& value : values) value = static_cast<Value>(random.uniform() - 0.5);
+      std::vector<double> w(size + 9);
+      for (double& x : w) x = (random.uniform() - 0.5) * 1e3;
+      const SparseRow<Value> row = {columns.data(), values.data(), size};
+      const SparseRow<Value> run = {columns.data(), values.data(), size, true};
+      EXPECT_TRUE(same_bits(GetParam()->dot(run, w.data()), reference_dot(row, w.data()))) << size;
+      std::vector<double> expected = w;
+      GetParam()->add(row, -0.37, expected.data());
+      GetParam()->add(run, -0.37, w.data());
+      EXPECT_EQ(std::memcmp(w.data(), expected.data(), w.size() * sizeof(double)), 0) << size;
+    }
+  }
+
   // Several vectors at once: each summed in the order of the columns.
   template <class Value>
   void check_many(SparseRow<Value> row, std::size_t features, Random& random) {
@@ -80,9 +102,11 @@ class KernelContract : public ::testing::TestWithParam<const Kernels*> {
 
 TEST_P(KernelContract, FloatRowsMatchTheDefinition) {
   check_against_definition<float>();
+  check_runs<float>();
 }
 TEST_P(KernelContract, DoubleRowsMatchTheDefinition) {
   check_against_definition<double>();
+  check_runs<double>();
 }
 
 TEST_P(KernelContract, KeepsNegativeZeroAndExtremes) {

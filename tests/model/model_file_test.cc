@@ -90,7 +90,7 @@ std::string save_text(const Dataset& data) {
   data.visit([&](const auto& m) {
     for (std::uint64_t i = 0; i < m.rows; ++i) {
       for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
-        text += std::to_string(m.columns[k]) + ":" +
+        text += std::to_string(m.column(k)) + ":" +
                 std::to_string(std::bit_cast<std::uint64_t>(static_cast<double>(m.values[k]))) +
                 " ";
       }

@@ -67,7 +67,7 @@ TEST(NewtonRows, FullAndSparseRowsAreTheSame) {
   for (std::size_t k = 0; k < some.size(); ++k) {
     double inner = 0;
     for (std::uint64_t e = m.offsets[some[k]]; e < m.offsets[some[k] + 1]; ++e) {
-      inner += m.values[e] * w[m.columns[e]];
+      inner += m.values[e] * w[m.column(e)];
     }
     EXPECT_NEAR(one[k], inner, 1e-12);
     EXPECT_NEAR(other[k], inner, 1e-12);
@@ -119,10 +119,10 @@ TEST(NewtonSystem, SolvesTheSystemItSays) {
           if (i % 3 == 0) continue;
           double inner = 0.7 * x[features];
           for (std::uint64_t e = m.offsets[i]; e < m.offsets[i + 1]; ++e) {
-            inner += m.values[e] * x[m.columns[e]];
+            inner += m.values[e] * x[m.column(e)];
           }
           for (std::uint64_t e = m.offsets[i]; e < m.offsets[i + 1]; ++e) {
-            right[m.columns[e]] += kSlope * join[i].u * inner * m.values[e];
+            right[m.column(e)] += kSlope * join[i].u * inner * m.values[e];
           }
           right[features] += kSlope * join[i].u * inner * 0.7;
         }

@@ -189,10 +189,10 @@ double slope_bound(const Problem& problem) {
     for (std::uint64_t i = 0; i < m.rows; ++i) {
       double z = problem.bias != 0 ? problem.bias * v.back() : 0.0;
       for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
-        z += static_cast<double>(m.values[k]) * v[m.columns[k]];
+        z += static_cast<double>(m.values[k]) * v[m.column(k)];
       }
       for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
-        next[m.columns[k]] += static_cast<double>(m.values[k]) * z;
+        next[m.column(k)] += static_cast<double>(m.values[k]) * z;
       }
       if (problem.bias != 0) next.back() += problem.bias * z;
     }

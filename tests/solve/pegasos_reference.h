@@ -57,7 +57,7 @@ class Scaled {
       for (std::uint64_t i = 0; i < m.rows; ++i) {
         Vector x(problem_.dimension());
         for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
-          x[m.columns[k]] = static_cast<double>(m.values[k]);
+          x[m.column(k)] = static_cast<double>(m.values[k]);
         }
         if (bias != 0) x.back() = bias;
         x_.push_back(std::move(x));
