@@ -139,6 +139,13 @@ struct Predictions {
 Result<Predictions> predict(const Model& model, const Dataset& data, int threads = 0,
                             const std::atomic<bool>* stop = nullptr);
 
+// The same for rows in arrays of the caller that are no data set yet: they are checked block by
+// block while they are in the cache, which is faster than Dataset::wrap() and predict(). Fails with
+// data.matrix where offsets or columns are not what wrap() asks for, and with solver.nonfinite
+// where a score is not finite: as it is if a value is not.
+Result<Predictions> predict(const Model& model, const Dataset::View& rows, int threads = 0,
+                            const std::atomic<bool>* stop = nullptr);
+
 // native: a safetensors file that holds everything. liblinear: LIBLINEAR's text, which holds
 // labels, weights and bias, and no proof; numbers come back bit for bit. docs/formats.md has both.
 enum class ModelFormat : std::uint8_t { native, liblinear };

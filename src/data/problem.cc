@@ -34,10 +34,14 @@ std::vector<std::int8_t> signs(const Dataset& data, std::int64_t positive) {
 }
 
 std::vector<std::uint64_t> cut_rows(const Dataset& data) {
+  return cut_rows(data.view());
+}
+
+std::vector<std::uint64_t> cut_rows(const Dataset::View& view) {
   // Large enough that handing out a block costs nothing, small enough to share out evenly.
   constexpr std::uint64_t kNonzeros = std::uint64_t{1} << 17;
   constexpr std::uint64_t kRows = std::uint64_t{1} << 14;
-  return data.visit([](const auto& m) {
+  const auto cut = [](const auto& m) {
     std::vector<std::uint64_t> cuts = {0};
     for (std::uint64_t row = 0; row < m.rows;) {
       const std::uint64_t last = std::min(m.rows, row + kRows);
@@ -47,7 +51,8 @@ std::vector<std::uint64_t> cut_rows(const Dataset& data) {
       cuts.push_back(row);
     }
     return cuts;
-  });
+  };
+  return std::visit(cut, view);
 }
 
 bool labels_lie_mixed(const Dataset& data) {

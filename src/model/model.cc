@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "data/columns.h"
+#include "data/dataset_builder.h"
 #include "data/problem.h"
 #include "kernels/kernel_block.h"
 #include "proof/certificate.h"
@@ -148,6 +149,50 @@ class KernelScorer {
   std::vector<double> squares_;         // |x|^2 of the support rows
 };
 
+struct Scoring {
+  const KernelScorer* scorer = nullptr;  // of a model with a kernel
+  bool check = false;                    // nobody has looked at columns and values yet
+};
+
+Predictions scores_of(const Model& model, const Dataset::View& view, const Scoring& how,
+                      Pool& pool) {
+  const std::size_t problems = model.problems.size();
+  const bool reject = model.reject && model.labels.size() > 2;
+  const std::uint64_t rows = std::visit([](const auto& m) { return m.rows; }, view);
+  const std::uint64_t features = std::visit([](const auto& m) { return m.features; }, view);
+  Predictions out;
+  out.labels.resize(rows);
+  out.scores.resize(rows * problems);
+  if (reject) out.rejected.resize(rows);
+  const std::vector<std::uint64_t> cuts = how.scorer != nullptr ? even_cuts(rows) : cut_rows(view);
+  pool.run(cuts.size() - 1, [&](std::size_t block) {
+    const std::uint64_t begin = cuts[block], end = cuts[block + 1];
+    double* scores = out.scores.data() + begin * problems;
+    if (how.check) {
+      check_columns(view, begin, end);
+      // Elsewhere a value that is not finite shows in the score.
+      if (features > model.width()) check_values(view, begin, end);
+    }
+    if (how.scorer != nullptr) {
+      how.scorer->scores(begin, end, scores);
+    } else {
+      std::visit([&](const auto& m) { linear_scores(model, m, begin, end, scores); }, view);
+    }
+    for (std::uint64_t i = begin; i < end; ++i, scores += problems) {
+      for (std::size_t k = 0; k < problems; ++k) scores[k] += model.problems[k].bias;
+      if (!std::all_of(scores, scores + problems, [](double s) { return std::isfinite(s); })) {
+        fail("solver.nonfinite", fmt::format("the score of row {} is not finite", i + 1),
+             "scale the data as it was scaled for training");
+      }
+      const std::size_t best =
+          static_cast<std::size_t>(std::max_element(scores, scores + problems) - scores);
+      out.labels[i] = model.binary() ? model.labels[scores[0] > 0 ? 0 : 1] : model.labels[best];
+      if (reject) out.rejected[i] = scores[best] > 0 ? 0 : 1;
+    }
+  });
+  return out;
+}
+
 }  // namespace
 
 std::string_view to_string(StopReason reason) {
@@ -187,40 +232,25 @@ Result<Predictions> predict(const Model& model, const Dataset& rows, int threads
     const StopToken token(stop);
     Pool pool(threads, &token);
     const Dataset data = model.columns.empty() ? rows : keep_columns(rows, model.columns, pool);
-    const std::size_t problems = model.problems.size();
-    const bool reject = model.reject && model.labels.size() > 2;
-    Predictions out;
-    out.labels.resize(data.rows());
-    out.scores.resize(data.rows() * problems);
-    if (reject) out.rejected.resize(data.rows());
-    std::vector<std::uint64_t> cuts = cut_rows(data);
     std::optional<KernelScorer> scorer;
-    if (!model.kernel.linear()) {
-      scorer.emplace(model, data, pool);
-      cuts = even_cuts(data.rows());
+    if (!model.kernel.linear()) scorer.emplace(model, data, pool);
+    return scores_of(model, data.view(), {.scorer = scorer ? &*scorer : nullptr}, pool);
+  });
+}
+
+Result<Predictions> predict(const Model& model, const Dataset::View& rows, int threads,
+                            const std::atomic<bool>* stop) {
+  return guard([&] {
+    check_offsets(rows);
+    if (!model.columns.empty() || !model.kernel.linear()) {  // which takes longer than the check
+      const std::vector<std::int64_t> labels(std::visit([](auto& m) { return m.rows; }, rows));
+      const Dataset data =
+          take(Dataset::wrap(rows, labels, {}, nullptr, {.threads = threads, .index_base = 0}));
+      return take(predict(model, data, threads, stop));
     }
-    data.visit([&](const auto& m) {
-      pool.run(cuts.size() - 1, [&](std::size_t block) {
-        double* scores = out.scores.data() + cuts[block] * problems;
-        if (scorer) {
-          scorer->scores(cuts[block], cuts[block + 1], scores);
-        } else {
-          linear_scores(model, m, cuts[block], cuts[block + 1], scores);
-        }
-        for (std::uint64_t i = cuts[block]; i < cuts[block + 1]; ++i, scores += problems) {
-          for (std::size_t k = 0; k < problems; ++k) scores[k] += model.problems[k].bias;
-          if (!std::all_of(scores, scores + problems, [](double s) { return std::isfinite(s); })) {
-            fail("solver.nonfinite", fmt::format("the score of row {} is not finite", i + 1),
-                 "scale the data as it was scaled for training");
-          }
-          const std::size_t best =
-              static_cast<std::size_t>(std::max_element(scores, scores + problems) - scores);
-          out.labels[i] = model.binary() ? model.labels[scores[0] > 0 ? 0 : 1] : model.labels[best];
-          if (reject) out.rejected[i] = scores[best] > 0 ? 0 : 1;
-        }
-      });
-    });
-    return out;
+    const StopToken token(stop);
+    Pool pool(threads, &token);
+    return scores_of(model, rows, {.check = true}, pool);
   });
 }
 
