@@ -113,14 +113,19 @@ nb::object view_of(nb::handle self, const From* data, std::uint64_t size) {
   return nb::cast(Array<To>(from, 1, shape, self));
 }
 
-// data, indices, indptr as scipy has them.
+// data, indices, indptr as scipy has them; of full rows the indices of one.
 nb::tuple csr_of(nb::handle self) {
   const auto& data = nb::cast<const Dataset&>(self);
   return data.visit([&]<class Value>(const CsrView<Value>& m) {
-    return nb::make_tuple(view_of<Value>(self, m.values, m.nonzeros()),
-                          view_of<std::int32_t>(self, m.columns, m.nonzeros()),
-                          view_of<std::int64_t>(self, m.offsets, m.rows + 1));
+    return nb::make_tuple(
+        view_of<Value>(self, m.values, m.nonzeros()),
+        view_of<std::int32_t>(self, m.columns, m.full ? m.features : m.nonzeros()),
+        view_of<std::int64_t>(self, m.offsets, m.rows + 1));
   });
+}
+
+bool is_full(const Dataset& data) {
+  return data.visit([](const auto& m) { return m.full; });
 }
 
 nb::object labels_of(nb::handle self) {
@@ -294,10 +299,16 @@ Array<double> scores_to_array(Predictions predictions, std::size_t rows, std::si
 
 // Rows x hyperplanes.
 Array<double> scores_of_rows(const Model& model, const Rows& rows, int threads) {
-  const Dataset data = wrap(rows, {}, threads);
-  Predictions found =
-      run([&](const std::atomic<bool>& stop) { return predict(model, data, threads, &stop); });
-  return scores_to_array(std::move(found), data.rows(), model.problems.size());
+  Predictions all = run([&](const std::atomic<bool>& stop) -> Result<Predictions> {
+    Result<Predictions> found = predict(model, rows.view, threads, &stop);
+    if (found.ok()) return found;
+    const std::string& id = found.error().id;
+    if (id != "data.matrix" && id != "solver.nonfinite") return found;
+    const Result<Rows> again = mend(rows);
+    if (!again.ok()) return again.error();
+    return predict(model, again->view, threads, &stop);
+  });
+  return scores_to_array(std::move(all), rows.rows(), model.problems.size());
 }
 
 Array<double> scores_of_data(const Model& model, const Dataset& data, int threads) {
@@ -412,7 +423,12 @@ NB_MODULE(_core, m) {
             return to_array(std::move(labels));
           },
           nb::rv_policy::automatic)
+      .def_prop_ro("full", &is_full)
       .def("csr", [](nb::handle self) { return csr_of(self); })
+      .def("as_rows",
+           [](const Dataset& d) {
+             return Rows{d.view(), std::make_shared<Dataset>(d)};
+           })
       .def("save", &save_data, arg("path"), arg("text"), arg("threads"));
   m.def("read", &read_data, arg("path"), arg("f64"), arg("index_base"), arg("strict"),
         arg("labels"), arg("cache"), arg("threads"));

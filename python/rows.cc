@@ -99,27 +99,22 @@ Rows csr_rows_of(const AnyVector& values, const AnyVector& columns, const AnyVec
   return {view, owned};
 }
 
-// Only what is not zero: rows that have every column come with the library.
 template <class Value>
 Rows dense_rows_of(const AnyMatrix& array) {
   const auto owned = std::make_shared<Owned<Value>>();
   const std::uint64_t rows = array.shape(0), features = array.shape(1);
-  const auto* from = static_cast<const Value*>(array.data());
-  const nb::gil_scoped_release released;
-  owned->offsets.push_back(0);
-  for (std::uint64_t i = 0; i < rows; ++i) {
-    for (std::uint64_t j = 0; j < features; ++j, ++from) {
-      if (*from == 0) continue;
-      owned->columns.push_back(static_cast<std::uint32_t>(j));
-      owned->values.push_back(*from);
-    }
-    owned->offsets.push_back(owned->columns.size());
-  }
+  if (features > UINT32_MAX) refuse("more than 2^32 - 1 columns");
+  owned->borrowed.push_back(nb::cast(array));
+  owned->offsets.resize(rows + 1);
+  for (std::uint64_t i = 0; i <= rows; ++i) owned->offsets[i] = i * features;
+  owned->columns.resize(features);
+  std::iota(owned->columns.begin(), owned->columns.end(), 0U);
   return {CsrView<Value>{.rows = rows,
                          .features = features,
                          .offsets = owned->offsets.data(),
                          .columns = owned->columns.data(),
-                         .values = owned->values.data()},
+                         .values = static_cast<const Value*>(array.data()),
+                         .full = true},
           owned};
 }
 
@@ -134,17 +129,16 @@ std::optional<Error> first_fault(const CsrView<Value>& m) {
     double squares = 0;
     for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
       const auto value = static_cast<double>(m.values[k]);
-      if (m.columns[k] >= m.features) {
-        return make_error("data.matrix",
-                          "row " + std::to_string(i) + " (from 0) has an index " +
-                              std::to_string(static_cast<std::int32_t>(m.columns[k])) + "; X has " +
-                              std::to_string(m.features) + " columns");
+      const std::uint32_t column = m.column(k);
+      if (column >= m.features) {
+        return make_error("data.matrix", "row " + std::to_string(i) + " (from 0) has an index " +
+                                             std::to_string(static_cast<std::int32_t>(column)) +
+                                             "; X has " + std::to_string(m.features) + " columns");
       }
       if (!std::isfinite(value)) {
         return make_error("data.value.nonfinite",
                           std::string("Input X contains ") +
-                              (std::isnan(value) ? "NaN" : "infinity") + ": " +
-                              place(i, m.columns[k]),
+                              (std::isnan(value) ? "NaN" : "infinity") + ": " + place(i, column),
                           "remove the row, or fill the value in");
       }
       squares += value * value;
@@ -219,15 +213,14 @@ Rows dense_rows(const AnyMatrix& values) {
 
 Result<Rows> mend(const Rows& rows) {
   return std::visit(
-      [](const auto& m) -> Result<Rows> {
+      [&](const auto& m) -> Result<Rows> {
         if (std::optional<Error> error = first_fault(m)) return *error;
-        return sorted(m);
+        return m.full ? rows : sorted(m);
       },
       rows.view);
 }
 
 Dataset wrap(const Rows& rows, const Labels& given, int threads) {
-  static_cast<void>(threads);
   struct Held {
     std::shared_ptr<const void> rows;
     std::shared_ptr<Owned<double>> arrays = std::make_shared<Owned<double>>();
@@ -248,13 +241,15 @@ Dataset wrap(const Rows& rows, const Labels& given, int threads) {
     held->arrays->borrowed.push_back(nb::cast(*given.weights));
     weights = {given.weights->data(), given.weights->shape(0)};
   }
+  // Text that the model may be used on later counts from 1, as most does.
+  const WrapOptions options = {.threads = threads, .index_base = 1};
   return run([&](const std::atomic<bool>&) -> Result<Dataset> {
-    Result<Dataset> data = Dataset::wrap(rows.view, labels, weights, held);
+    Result<Dataset> data = Dataset::wrap(rows.view, labels, weights, held, options);
     if (data.ok() || data.error().id != "data.matrix") return data;
     const Result<Rows> again = mend(rows);
     if (!again.ok()) return again.error();
     held->rows = again->owner;
-    return Dataset::wrap(again->view, labels, weights, held);
+    return Dataset::wrap(again->view, labels, weights, held, options);
   });
 }
 

@@ -1,4 +1,4 @@
-// numpy and scipy arrays as rows of the library.
+// numpy and scipy arrays as rows of the library, which count from 1 in text.
 //
 // What is in memory as the library wants it is borrowed: float32 or float64 values, int32 columns,
 // int64 offsets, and arrays in C order whose rows have every column. int32 offsets (one a row) and

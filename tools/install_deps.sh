@@ -113,7 +113,7 @@ if [ -n "$python" ]; then
     # shellcheck disable=SC2086
     "$python/bin/pip" install --quiet $needed
   fi
-  for module in matplotlib pandas polars; do
+  for module in matplotlib pandas polars xxhash; do
     if lacks $module; then
       echo "installing with pip, in $python: $module"
       "$python/bin/pip" install --quiet --retries 0 $module >/dev/null 2>&1 ||

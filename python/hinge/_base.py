@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from . import _core
-from .data import Dataset, check_exact, contiguous, to_rows, warn
+from .data import Dataset, check_exact, contiguous, int64, to_rows, warn
 from .errors import UsageError, exception_of
 from .model import Certificate, Model, read_model, scores_of
 
@@ -73,7 +73,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             if y is None and sample_weight is None:
                 if reset:
                     self._reset_features(X)
-                return X, (np.array(X._core.classes), False)
+                return X, (int64(X._core.classes), False)
             y = X.y if y is None else y
             sample_weight = X.sample_weight if sample_weight is None else sample_weight
             X = X.X
@@ -90,7 +90,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         if weights is not None and (weights == 1).all():
             weights = None
         data = Dataset._of(_core.wrap(to_rows(X), contiguous(y, np.int64), weights, threads_of(self.n_jobs)))
-        found = np.array(data._core.classes)
+        found = int64(data._core.classes)
         if isinstance(names, np.dtype):
             return data, (found.astype(names), False)
         if len(found) < len(names):  # weights of 0 took whole classes away: those left are numbered anew
@@ -112,7 +112,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         classes, named = labels
         if self.class_weight is None:
             return {}
-        seen = np.array(data._core.classes)
+        seen = int64(data._core.classes)
         if isinstance(self.class_weight, str):
             if self.class_weight != "balanced":
                 raise ValueError(f'class_weight: expected a dict, "balanced" or None, got {self.class_weight!r}')

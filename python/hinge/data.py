@@ -37,7 +37,7 @@ class Dataset:
     >>> import hinge
     >>> data = hinge.Dataset([[0.0, 1.0], [1.0, 0.0]], [1, -1])
     >>> data.shape, data.nnz
-    ((2, 2), 2)
+    ((2, 2), 4)
     >>> hinge.LinearSVC().fit(data).predict([[0.0, 3.0]])
     array([1])
     """
@@ -98,13 +98,20 @@ class Dataset:
 
     @property
     def X(self):
-        """The rows as a scipy CSR array that shares memory with the data set and is read-only."""
-        return to_scipy(self._core, writeable=False)
+        """The rows as a scipy CSR matrix, or, where every row has every column, as an array.
+
+        Both share memory with the data set and are read-only.
+        """
+        if not self._core.full:
+            return to_scipy(self._core, writeable=False)
+        array = self._core.csr()[0].reshape(self.shape)
+        array.flags.writeable = False
+        return array
 
     @property
     def y(self) -> np.ndarray:
         """The labels, read-only."""
-        labels = self._core.labels
+        labels = int64(self._core.labels)
         labels.flags.writeable = False
         return labels
 
@@ -171,7 +178,7 @@ def load_svmlight_file(f: str | os.PathLike, *, n_features: int | None = None, d
     # Nobody else has the arrays, so they may be written to, unless they are a mapped file.
     writeable = not _core.is_binary(os.fsencode(f))
     X = to_scipy(core, writeable, n_features)
-    labels = core.labels
+    labels = int64(core.labels)
     labels.flags.writeable = writeable
     return X, labels
 
@@ -180,6 +187,8 @@ def load_svmlight_file(f: str | os.PathLike, *, n_features: int | None = None, d
 
 def to_rows(X: Any) -> _core.Rows:
     """X for the library, without scikit-learn's help; borrows what it can."""
+    if isinstance(X, Dataset):
+        return X._core.as_rows()
     if hasattr(X, "tocsr"):
         X = X.tocsr()
         if X.ndim != 2:
@@ -232,6 +241,11 @@ def _float_type(dtype: Any) -> type:
     return wanted.type
 
 
+def int64(array: np.ndarray) -> np.ndarray:
+    """The same array: C has two types of 64 bits, of which numpy prints only one without comment."""
+    return array.view(np.int64)
+
+
 def contiguous(values: ArrayLike, dtype: type) -> np.ndarray:
     """A vector of that type, copied only if it is not one already."""
     array = np.ascontiguousarray(values, dtype=dtype)
@@ -245,6 +259,8 @@ def to_scipy(core: _core.Dataset, writeable: bool, n_features: int | None = None
     from scipy import sparse
 
     values, columns, offsets = core.csr()
+    if core.full:
+        columns = np.tile(columns, core.rows)
     if len(columns) < 2**31 and core.features <= 2**31:
         offsets = offsets.astype(np.int32)
     else:  # scipy has one type for both

@@ -98,6 +98,7 @@ class Model:
         return scores[:, 0] if len(self._core.labels) == 2 else scores
 
     def predict(self, X: Any, *, n_jobs: int = 1) -> np.ndarray:
+        """The label with the largest score, a row."""
         scores = self.decision_function(X, n_jobs=n_jobs)
         return self.classes[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
 
@@ -176,7 +177,7 @@ def verify(model: Any, X: Any, y: ArrayLike | None = None, sample_weight: ArrayL
     True
     """
     if isinstance(model, Model):
-        data = X if isinstance(X, Dataset) and y is None else Dataset(getattr(X, "X", X), y, sample_weight)
+        data = X if isinstance(X, Dataset) and y is None else Dataset(X, y, sample_weight)
     else:
         data = model._training_data(X, y, sample_weight)
         model = model.model_

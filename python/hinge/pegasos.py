@@ -184,7 +184,7 @@ class PegasosClassifier(LinearClassifier):
         if not named:
             return data
         labels = places[np.searchsorted(data._core.classes, data.y)]
-        return Dataset._of(_core.wrap(to_rows(data.X), contiguous(labels, np.int64), data.sample_weight, 1))
+        return Dataset._of(_core.wrap(to_rows(data), contiguous(labels, np.int64), data.sample_weight, 1))
 
     def _new_learner(self, classes, named: bool, first: bool) -> _core.Learner:
         if not first:
@@ -207,7 +207,7 @@ class PegasosClassifier(LinearClassifier):
 
     @property
     def support_vectors_(self):
-        """With a kernel: the support rows, as a CSR matrix."""
+        """With a kernel: the support rows, a CSR matrix or, if they have every column, an array."""
         self._need_kernel("support_vectors_")
         return self.model_.support
 

@@ -61,7 +61,7 @@ def test_kernels():
     svm = hinge.PegasosClassifier(1e-3, kernel="rbf", gamma=2.0).fit(X, y)
     assert svm.score(X, y) > 0.97 > line
     assert svm.certificate_.bound == "witness" and hinge.verify(svm, X, y).agrees
-    rows = svm.support_vectors_.toarray()
+    rows = np.asarray(svm.support_vectors_)
     squares = ((X[:, None, :] - rows[None, :, :]) ** 2).sum(axis=2)
     np.testing.assert_allclose(svm.decision_function(X), np.exp(-2 * squares) @ svm.dual_coef_[0] + svm.intercept_,
                                rtol=1e-9, atol=1e-9)
