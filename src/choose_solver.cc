@@ -36,19 +36,20 @@ double mean_square(const Dataset& data) {
 //   <= 300     above 30; at gaps of 1e-4 and less from 1 on, if rows are full
 //   <= 2500    above 30, where descent takes 3 to 10 times as long or does not arrive
 //   more       never by much: a matrix is too large, and text, which has more, suits descent
-// and never with fewer than 20 rows a column. Below 5,000 rows either takes milliseconds, unless
-// C |x|^2 is large.
+// and only with 20 rows a column, or with 4 and C |x|^2 above 30 (1000 beyond 500 columns), where
+// descent takes 2 to 1000 times as long (wine, breast cancer, 8 x 8 digits, generated rows of 30 to
+// 1000 columns). Below 5,000 rows either takes milliseconds, unless C |x|^2 is large.
 SolverChoice choose_solver(const TrainOptions& options, const Dataset& data) {
   if (options.solver != Solver::automatic) return {options.solver, {}};
   if (!options.pegasos.kernel.linear()) return {Solver::pegasos, "it is the one with kernels"};
-  constexpr double kRowsPerColumn = 20, kMostColumns = 2500;
+  constexpr double kMostColumns = 2500;
   const auto rows = static_cast<double>(data.rows()),
              columns = static_cast<double>(data.features() +
                                            (options.free_bias || options.bias > 0 ? 1 : 0));
   if (columns > kMostColumns) {
     return {Solver::dual, fmt::format("{:.0f} columns are many", columns)};
   }
-  if (rows < kRowsPerColumn * columns) {
+  if (rows < 4 * columns) {
     return {Solver::dual, fmt::format("there are only {:.2g} rows a column", rows / columns)};
   }
   const double cost = options.lambda > 0     ? 1 / (options.lambda * rows)
@@ -58,7 +59,9 @@ SolverChoice choose_solver(const TrainOptions& options, const Dataset& data) {
   const double gap = options.gap.value_or(kDefaultGap);
   const bool full = static_cast<double>(data.nonzeros()) > 0.25 * rows * columns;
   const double easy = gap <= 1e-5 ? 0.05 : 0.3;
-  const bool newton = hardness > 30                    ? true
+  const bool few = rows < 20 * columns;
+  const bool newton = few                              ? hardness > (columns <= 500 ? 30 : 1000)
+                      : hardness > 30                  ? true
                       : columns <= 150 && rows >= 5000 ? hardness > easy || rows >= 200'000
                       : columns <= 300 && rows >= 5000 ? full && gap <= 1e-4 && hardness >= 1
                                                        : false;
