@@ -26,6 +26,7 @@ help:
 	@echo 'make clang      build and test with Clang'
 	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make bench      beside its peers, in an hour or two; writes docs/benchmarks.md; QUICK=1: a part, in minutes'
+	@echo 'make bench-python  the Python package beside scikit-learn'
 	@echo 'make bench-report  the tables and figures again, from RESULTS=$(RESULTS)'
 	@echo 'make coverage   lines and branches of the readers and writers that the tests reach'
 	@echo 'make format     format the sources'
@@ -143,6 +144,11 @@ HINGE ?= build/hinge
 bench: build
 	@sh tools/install_deps.sh bench
 	@HINGE='$(HINGE)' build/bench/venv/bin/python3 -B bench/matrix.py run $(if $(QUICK),--quick) $(BENCH)
+
+# The Python package beside scikit-learn; BENCH="--sets ccat,digits --repeat 2" and others, see bench/python.py.
+.PHONY: bench-python
+bench-python: python
+	@$(python_venv)/bin/python -B bench/python.py $(BENCH)
 
 .PHONY: bench-report
 bench-report:
