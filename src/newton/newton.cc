@@ -64,12 +64,15 @@ class Newton {
       look_once_more();
     }
     solution_.w = std::move(best_w_);
-    solution_.alpha.resize(m_.rows);
     if (whole_) {
-      const Buffer<double>& best = whole_->best();
+      const Buffer<double> best = whole_->take_best();
+      whole_.reset();  // memory
+      system_.reset();
+      solution_.alpha.resize(m_.rows);
       for (std::uint64_t i = 0; i < m_.rows; ++i) solution_.alpha[i] = problem_.upper(i) * best[i];
       if (problem_.free_bias) balance(problem_, solution_.alpha);
     }
+    solution_.alpha.resize(m_.rows);
     return std::move(solution_);
   }
 

@@ -130,11 +130,11 @@ class NewtonPart {
   void measure_margins() { score(w.data(), z.data()); }
   void measure_sum() {
     for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
-      blocks_[b].changed.clear();
+      Changes changes(*this, blocks_[b]);
       for (std::uint64_t i = begin; i < end; ++i) {
-        if (status[i] != 0) blocks_[b].changed.push_back({i, status[i]});
+        if (status[i] != 0) changes.add(i, status[i]);
       }
-      add_changed(b);
+      changes.finish();
     });
     std::ranges::fill(v, 0.0);
     take_changed();
@@ -213,6 +213,10 @@ class NewtonPart {
     if (best_.size() != size()) best_.resize(size());
     return best_is_now_ ? status : best_;
   }
+  Buffer<double> take_best() {  // at the end
+    best();
+    return std::move(best_is_now_ ? status : best_);
+  }
   // Before statuses are changed from outside.
   void keep_best() {
     if (std::exchange(best_is_now_, false)) std::copy_n(status.data(), size(), best_.data());
@@ -231,17 +235,49 @@ class NewtonPart {
   }
 
  private:
-  struct Change {
-    std::uint64_t row;
-    double by;
-  };
   struct Block {
-    std::vector<double> v;
-    std::vector<Change> changed;
-    std::vector<double> factors;
+    std::vector<double> v;      // what changes of its statuses add to v,
+    std::uint64_t changed = 0;  // of so many rows
     CornerSums sums;
     double slope = 0;
     std::uint64_t between = 0;
+  };
+
+  // Changes of statuses in a block, summed a few rows at a time.
+  class Changes {
+   public:
+    Changes(const NewtonPart& part, Block& block) : part_(part), block_(block) {
+      block_.changed = 0;
+    }
+    void add(std::uint64_t row, double by) {
+      if (size_ == kFew) sum_up();
+      rows_[size_] = row;
+      factors_[size_] = part_.cost(row) * by * part_.y_[row];
+      sum_ += factors_[size_++];
+    }
+    void finish() {
+      sum_up();
+      if (part_.bias_ != 0 && block_.changed > 0) {
+        block_.v[part_.features_] += part_.bias_ * sum_;
+      }
+    }
+
+   private:
+    static constexpr std::size_t kFew = 256;
+    void sum_up() {
+      if (size_ == 0) return;
+      if (block_.changed == 0) std::ranges::fill(block_.v, 0.0);
+      part_.rows_.add(
+          size_, [this](std::uint64_t k) { return rows_[k]; }, factors_, block_.v.data());
+      block_.changed += std::exchange(size_, 0);
+    }
+
+    const NewtonPart& part_;
+    Block& block_;
+    std::size_t size_ = 0;
+    double sum_ = 0;
+    std::uint64_t rows_[kFew];
+    double factors_[kFew];
   };
 
   template <class F>
@@ -327,16 +363,16 @@ class NewtonPart {
       Block& block = blocks_[b];
       block.sums =
           kernels_.corner_move(corners(begin, end), t, z.data() + begin, spare_.data() + begin);
-      block.changed.clear();
+      Changes changes(*this, block);
       block.between = 0;
       for (std::uint64_t i = begin; i < end; ++i) {
         const double now = spare_[i], was = status[i];
         const bool in = now > 0 && now < 1;
         block.between += in ? 1 : 0;
         if (now == was) continue;
-        block.changed.push_back({i, now - was});
+        changes.add(i, now - was);
       }
-      add_changed(b);
+      changes.finish();
     });
     std::swap(status, spare_);
     if (std::exchange(best_is_now_, false)) {
@@ -354,27 +390,11 @@ class NewtonPart {
     take_changed();
   }
 
-  // Those of a block, summed for themselves.
-  void add_changed(std::size_t b) {
-    Block& block = blocks_[b];
-    if (block.changed.empty()) return;
-    std::ranges::fill(block.v, 0.0);
-    block.factors.resize(block.changed.size());
-    double sum = 0;
-    for (std::size_t k = 0; k < block.changed.size(); ++k) {
-      const Change& change = block.changed[k];
-      block.factors[k] = cost(change.row) * change.by * y_[change.row];
-      sum += block.factors[k];
-    }
-    const auto row = [&](std::uint64_t k) { return block.changed[k].row; };
-    rows_.add(block.changed.size(), row, block.factors.data(), block.v.data());
-    if (bias_ != 0) block.v[features_] += bias_ * sum;
-  }
   void take_changed() {
     for (const Block& block : blocks_) {
-      if (block.changed.empty()) continue;
+      if (block.changed == 0) continue;
       kernels_.add_dense(unit_, block.v.data(), v.data(), v.size());
-      touched_ += block.changed.size();
+      touched_ += block.changed;
     }
   }
 
