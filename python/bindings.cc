@@ -297,23 +297,33 @@ Array<double> scores_to_array(Predictions predictions, std::size_t rows, std::si
   return to_array(std::move(predictions.scores), {rows, problems});
 }
 
+// Predictions of less than so many products are made in a fraction of a tenth of a second.
+Length length_of(const Model& model, std::uint64_t nonzeros) {
+  constexpr std::uint64_t kProducts = std::uint64_t{1} << 24;
+  if (!model.kernel.linear()) return Length::open;
+  return nonzeros * model.problems.size() <= kProducts ? Length::brief : Length::open;
+}
+
 // Rows x hyperplanes.
 Array<double> scores_of_rows(const Model& model, const Rows& rows, int threads) {
-  Predictions all = run([&](const std::atomic<bool>& stop) -> Result<Predictions> {
-    Result<Predictions> found = predict(model, rows.view, threads, &stop);
-    if (found.ok()) return found;
-    const std::string& id = found.error().id;
-    if (id != "data.matrix" && id != "solver.nonfinite") return found;
-    const Result<Rows> again = mend(rows);
-    if (!again.ok()) return again.error();
-    return predict(model, again->view, threads, &stop);
-  });
+  Predictions all = run(
+      [&](const std::atomic<bool>& stop) -> Result<Predictions> {
+        Result<Predictions> found = predict(model, rows.view, threads, &stop);
+        if (found.ok()) return found;
+        const std::string& id = found.error().id;
+        if (id != "data.matrix" && id != "solver.nonfinite") return found;
+        const Result<Rows> again = mend(rows);
+        if (!again.ok()) return again.error();
+        return predict(model, again->view, threads, &stop);
+      },
+      {}, length_of(model, rows.nonzeros()));
   return scores_to_array(std::move(all), rows.rows(), model.problems.size());
 }
 
 Array<double> scores_of_data(const Model& model, const Dataset& data, int threads) {
   Predictions found =
-      run([&](const std::atomic<bool>& stop) { return predict(model, data, threads, &stop); });
+      run([&](const std::atomic<bool>& stop) { return predict(model, data, threads, &stop); }, {},
+          length_of(model, data.nonzeros()));
   return scores_to_array(std::move(found), data.rows(), model.problems.size());
 }
 

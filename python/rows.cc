@@ -192,6 +192,10 @@ std::uint64_t Rows::features() const {
   return std::visit([](const auto& m) { return m.features; }, view);
 }
 
+std::uint64_t Rows::nonzeros() const {
+  return std::visit([](const auto& m) { return m.nonzeros(); }, view);
+}
+
 Rows csr_rows(const AnyVector& values, const AnyVector& columns, const AnyVector& offsets,
               std::uint64_t features) {
   if (values.dtype() == nb::dtype<float>()) {

@@ -33,6 +33,7 @@ struct Rows {
 
   std::uint64_t rows() const;
   std::uint64_t features() const;
+  std::uint64_t nonzeros() const;
 };
 
 // scipy's data, indices and indptr. Throws (data.matrix) if offsets lead out of the arrays.

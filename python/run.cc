@@ -56,8 +56,13 @@ void raise(const Error& error) {
 }
 
 void run_released(const std::function<void(const std::atomic<bool>& stop)>& work,
-                  const std::function<void()>& meanwhile) {
+                  const std::function<void()>& meanwhile, Length length) {
   std::atomic<bool> stop{false};
+  if (length == Length::brief) {
+    const nb::gil_scoped_release released;
+    work(stop);
+    return;
+  }
   std::exception_ptr raised;
   Job job;
   const auto begin = [&] { job.work([&] { work(stop); }); };

@@ -175,11 +175,19 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             if X.shape[1] != self.n_features_in_:
                 raise ValueError(f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
                                  f"{self.n_features_in_} features as input")
-        else:
+        elif not self._is_plain(X):
             check_exact(X)
             X = validate_data(self, X, reset=False, **_CONVERSION)
         scores = scores_of(self.model_._core, X, threads_of(self.n_jobs))
         return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def _is_plain(self, X) -> bool:
+        """Whether X is just what the library takes, so that there is nothing for scikit-learn to check."""
+        if not isinstance(X, (sparse.csr_matrix, sparse.csr_array)):
+            if type(X) is not np.ndarray or not X.flags.c_contiguous:
+                return False
+        return (X.dtype in (np.float64, np.float32) and X.ndim == 2 and X.shape[0] > 0
+                and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in vars(self))
 
     def predict(self, X) -> np.ndarray:
         """The class of each row, as in ``classes_``: the one with the largest score."""

@@ -36,13 +36,20 @@ std::vector<std::uint64_t> even_cuts(std::uint64_t rows) {
   return cuts;
 }
 
-// Scores of rows without the biases: begin .. end - 1, row by row into out.
+// Scores of rows without the biases: begin .. end - 1, row by row into out. With `check` columns
+// are looked at just before they are used.
 template <class Value>
 void linear_scores(const Model& model, const CsrView<Value>& m, std::uint64_t begin,
-                   std::uint64_t end, double* out) {
+                   std::uint64_t end, bool check, double* out) {
   const Kernels& kernels = best_kernels();
   for (std::uint64_t i = begin; i < end; ++i) {
-    const auto row = known_part(row_of(m, i), model.width());
+    const SparseRow<Value> whole = row_of(m, i);
+    if (check && !whole.run && whole.size > 0 &&
+        (whole.columns[whole.size - 1] >= m.features ||
+         !kernels.ascends(whole.columns, whole.size))) {
+      fail("data.matrix", fmt::format("row {}: a column is out of range or out of order", i));
+    }
+    const auto row = known_part(whole, model.width());
     for (std::size_t k = 0; k < model.problems.size(); ++k) {
       *out++ = kernels.dot(row, model.weights_of(k).data());
     }
@@ -168,15 +175,13 @@ Predictions scores_of(const Model& model, const Dataset::View& view, const Scori
   pool.run(cuts.size() - 1, [&](std::size_t block) {
     const std::uint64_t begin = cuts[block], end = cuts[block + 1];
     double* scores = out.scores.data() + begin * problems;
-    if (how.check) {
-      check_columns(view, begin, end);
-      // Elsewhere a value that is not finite shows in the score.
-      if (features > model.width()) check_values(view, begin, end);
-    }
+    // In columns the model knows a value that is not finite shows in the score.
+    if (how.check && features > model.width()) check_values(view, begin, end);
     if (how.scorer != nullptr) {
       how.scorer->scores(begin, end, scores);
     } else {
-      std::visit([&](const auto& m) { linear_scores(model, m, begin, end, scores); }, view);
+      std::visit([&](const auto& m) { linear_scores(model, m, begin, end, how.check, scores); },
+                 view);
     }
     for (std::uint64_t i = begin; i < end; ++i, scores += problems) {
       for (std::size_t k = 0; k < problems; ++k) scores[k] += model.problems[k].bias;
@@ -248,6 +253,8 @@ Result<Predictions> predict(const Model& model, const Dataset::View& rows, int t
           take(Dataset::wrap(rows, labels, {}, nullptr, {.threads = threads, .index_base = 0}));
       return take(predict(model, data, threads, stop));
     }
+    // Full rows have one list of columns, the others theirs, which are left for when they are used.
+    std::visit([&](const auto& m) { check_columns(rows, 0, m.full && m.rows > 0 ? 1 : 0); }, rows);
     const StopToken token(stop);
     Pool pool(threads, &token);
     return scores_of(model, rows, {.check = true}, pool);
