@@ -86,7 +86,7 @@ test-tsan: test-deps
 # The package, in a virtual environment of its own. The module is linked with the library that `make build` has built;
 # `pip install .` builds one of its own.
 python_venv := build/python/venv
-python_build = -C cmake.define.HINGE_INSTALLED=ON -C cmake.define.CMAKE_PREFIX_PATH=$(CURDIR)/build/python/prefix
+python_build = -C build-dir=build/python/module -C cmake.define.HINGE_INSTALLED=ON -C cmake.define.CMAKE_PREFIX_PATH=$(CURDIR)/build/python/prefix
 
 .PHONY: python
 python: build

@@ -79,6 +79,7 @@ def forms(X):
     yield "read-only CSR", frozen
 
 
+@pytest.mark.filterwarnings("ignore:Constructing a DIA matrix")
 def test_every_form_gives_the_same_model():
     X, y = make_sparse(120, 20)
     wanted = hinge.LinearSVC().fit(X, y)
@@ -178,7 +179,7 @@ def repeated(path, array, times):
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
     size = array.nbytes
     assert size % mmap.PAGESIZE == 0
-    start = libc.mmap(None, size * times, mmap.PROT_NONE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, -1, 0)
+    start = libc.mmap(None, size * times, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, -1, 0)
     with open(path, "rb") as file:
         for k in range(times):  # 0x10 is MAP_FIXED, 0x4000 MAP_NORESERVE
             assert libc.mmap(start + k * size, size, mmap.PROT_READ, mmap.MAP_SHARED | 0x10, file.fileno(), 0) != 2**64 - 1
