@@ -33,15 +33,20 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     # ---- Fitting.
 
-    def _fit(self, X, y, sample_weight, options: dict[str, Any], start: Model | None = None):
-        """Trains, and sets every fitted attribute; if anything comes between, there is none."""
+    def _options(self) -> dict[str, Any]:
+        """What the library is asked for: option -> value, None for its default."""
+        raise NotImplementedError
+
+    def _fit(self, X, y, sample_weight) -> None:
+        """Trains, and sets every fitted attribute but n_iter_; if anything comes between, there is none."""
         try:
+            start = self.model_ if self.warm_start and self.__sklearn_is_fitted__() else None
+            options = self._options() | {"threads": threads_of(self.n_jobs)}
             data, labels = self._data(X, y, sample_weight, reset=True)
             if len(labels[0]) < 2:
                 raise exception_of(id="data.one-class", exit_code=65, message="", help="",
                                    text=f"y has one class only: all {len(data)} rows have label {labels[0][0]!s}; "
                                         "a classifier needs rows of at least two classes [data.one-class]")
-            options = options | {"threads": threads_of(self.n_jobs)}
             if options["gap"] is None:
                 options["gap"] = self._default_gap(data)
             pairs = [(name, _text(value)) for name, value in options.items() if value is not None]
@@ -65,7 +70,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self.trace_ = report["trace"]
         self.status_ = report["status"]
         self._warn(report["warnings"])
-        return report
 
     def _data(self, X, y, sample_weight, *, reset: bool) -> tuple[Dataset, tuple[np.ndarray, bool]]:
         """Rows for the library, and (classes, whether they are numbered rather than numbers)."""
@@ -127,6 +131,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             else:
                 warnings.warn(f"class_weight: no row has label {label!r}; its weight is unused", stacklevel=5)
         return factors
+
+    def _bias(self, free: bool = True) -> str | None:
+        """The option, where b can be free or cannot."""
+        if self.intercept not in ("free", "scaled"):
+            raise ValueError(f'intercept: expected "free" or "scaled", got {self.intercept!r}')
+        return None if not self.fit_intercept else "free" if free and self.intercept == "free" else "1"
 
     @staticmethod
     def _default_gap(data: Dataset) -> float | None:
@@ -249,6 +259,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def load(cls, path: str | os.PathLike, *, cost: float | None = None, classes=None):
         """An estimator that predicts with a model file; ``classes`` are names for its labels, ascending."""
         model = read_model(path, cost)
+        if model.kernel != "linear" and "kernel" not in cls._parameters:
+            raise ValueError(f"{cls.__name__} has no kernels; load the model with hinge.PegasosClassifier")
         estimator = cls(**cls._parameters_of(model))
         numbers = model.classes
         names = numbers if classes is None else np.asarray(classes)

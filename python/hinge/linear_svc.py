@@ -113,17 +113,15 @@ class LinearSVC(LinearClassifier):
         ``sample_weight`` 0 count as not there. After Ctrl-C, and after any error, the estimator is
         unfitted.
         """
-        if self.intercept not in ("free", "scaled"):
-            raise ValueError(f'intercept: expected "free" or "scaled", got {self.intercept!r}')
-        if self.solver == "pegasos":
-            raise ValueError("solver: for Pegasos there is hinge.PegasosClassifier")
-        bias = None if not self.fit_intercept else "free" if self.intercept == "free" else "1"
-        options = {"cost": required(self.C), "bias": bias, "gap": self.gap, "solver": self.solver, "max-passes": self.max_iter, "time-limit": self.time_limit,
-                   "seed": seed_of(self.random_state)}
-        start = self.model_ if self.warm_start and self.__sklearn_is_fitted__() else None
-        self._fit(X, y, sample_weight, options, start)
+        self._fit(X, y, sample_weight)
         self.n_iter_ = max(1, int(self.model_._core.iterations.max()))
         return self
+
+    def _options(self) -> dict[str, Any]:
+        if self.solver == "pegasos":
+            raise ValueError("solver: for Pegasos there is hinge.PegasosClassifier")
+        return {"cost": required(self.C), "bias": self._bias(), "gap": self.gap, "solver": required(self.solver),
+                "max-passes": self.max_iter, "time-limit": self.time_limit, "seed": seed_of(self.random_state)}
 
     @staticmethod
     def _default_gap(data: Dataset) -> float:

@@ -119,19 +119,22 @@ class PegasosClassifier(LinearClassifier):
 
     def fit(self, X, y=None, sample_weight=None) -> PegasosClassifier:
         """Fits; X, y and sample_weight as in :meth:`LinearSVC.fit`."""
-        options = {"solver": "pegasos", "lambda": required(self.lambda_), "batch": required(self.batch_size),
-                   "iterate": self._iterate(), "projection": "on" if self.projection else "off",
-                   "sampling": required(self.sampling), "epochs": required(self.epochs),
-                   "gap": self.gap, "rescale": "on" if self.rescale else "off", "check-every": self.check_every,
-                   "bias": self._bias(), "time-limit": self.time_limit, "seed": seed_of(self.random_state)}
-        if self.kernel != "linear":
-            options |= {"kernel": self.kernel, "gamma": self.gamma, "degree": self.degree, "coef0": self.coef0,
-                        "budget": self.budget}
-        start = self.model_ if self.warm_start and self.__sklearn_is_fitted__() else None
-        self._fit(X, y, sample_weight, options, start)
+        self._fit(X, y, sample_weight)
         steps = int(self.model_._core.iterations.max())
         self.n_iter_ = max(1, math.ceil(steps * self.batch_size / self.model_.origin["rows"]))
         return self
+
+    def _options(self) -> dict[str, Any]:
+        options = {"solver": "pegasos", "lambda": required(self.lambda_), "batch": required(self.batch_size),
+                   "iterate": self._iterate(), "projection": "on" if self.projection else "off",
+                   "sampling": required(self.sampling), "epochs": required(self.epochs), "gap": self.gap,
+                   "rescale": "on" if self.rescale else "off", "check-every": self.check_every,
+                   "bias": self._bias(free=self.kernel == "linear"), "time-limit": self.time_limit,
+                   "seed": seed_of(self.random_state)}
+        if self.kernel != "linear":
+            options |= {"kernel": required(self.kernel), "gamma": self.gamma, "degree": required(self.degree),
+                        "coef0": required(self.coef0), "budget": self.budget}
+        return options
 
     def partial_fit(self, X, y=None, classes=None, sample_weight=None) -> PegasosClassifier:
         """Learns rows as they come, each once; nothing of them is kept.
@@ -214,12 +217,6 @@ class PegasosClassifier(LinearClassifier):
     def _need_kernel(self, name: str) -> None:
         if self._model().kernel == "linear":
             raise AttributeError(f"{name}: only a model with a kernel has it")
-
-    def _bias(self):
-        if self.intercept not in ("free", "scaled"):
-            raise ValueError(f'intercept: expected "free" or "scaled", got {self.intercept!r}')
-        free = self.intercept == "free" and self.kernel == "linear"
-        return None if not self.fit_intercept else "free" if free else "1"
 
     def _iterate(self) -> str:
         if isinstance(self.average, (bool, str)):

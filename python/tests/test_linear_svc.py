@@ -242,10 +242,11 @@ def test_bad_parameters(parameters, message, two):
 
 
 def test_refit_that_fails_leaves_nothing(two):
-    svm = hinge.LinearSVC().fit(*two)
-    with pytest.raises(ValueError):
-        svm.set_params(C=-1).fit(*two)
-    assert not any(hasattr(svm, name) for name in ("coef_", "classes_", "model_", "n_features_in_", "certificate_"))
+    for bad in (dict(C=-1), dict(intercept="loose"), dict(n_jobs=0)):
+        svm = hinge.LinearSVC().fit(*two)
+        with pytest.raises(ValueError):
+            svm.set_params(**bad).fit(*two)
+        assert not any(hasattr(svm, name) for name in ("coef_", "classes_", "model_", "n_features_in_", "certificate_"))
 
 
 def test_coef_is_read_only_and_may_be_sparse(three):

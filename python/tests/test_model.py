@@ -53,6 +53,8 @@ def test_pegasos_files(tmp_path, three):
         again = hinge.PegasosClassifier.load(tmp_path / "model")
         assert again.lambda_ == pytest.approx(0.01) and again.kernel == svm.kernel
         np.testing.assert_array_equal(again.decision_function(X), svm.decision_function(X))
+    with pytest.raises(ValueError, match="LinearSVC has no kernels"):
+        hinge.LinearSVC.load(tmp_path / "model")
     online = hinge.PegasosClassifier(0.01).partial_fit(X[:200], y[:200], classes=[0, 1, 2])
     online.save(tmp_path / "model")
     resumed = hinge.PegasosClassifier.load(tmp_path / "model").partial_fit(X[200:], y[200:])
