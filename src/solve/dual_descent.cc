@@ -32,6 +32,9 @@ constexpr std::uint64_t kLeaps = 10;      // the same, at least,
 constexpr double kExactShare = 4;         // and until they took so many passes themselves
 constexpr double kFirstLook = 0.06;       // first exact pass: estimated gap below this share of P
 constexpr double kNextLook = 0.2;         // later ones: below this share of the last exact gap
+constexpr double kLeastWork = 0.3;     // passes between two exact ones; few rows take many epochs
+constexpr double kLeastChosen = 0.05;  // of the rows: with fewer others are soon missed,
+constexpr int kWiden = 4;              // so more are chosen, this many times twice as far away
 constexpr std::uint64_t kPollRows = 256;  // rows between two questions to the monitor
 constexpr std::uint64_t kIdle = 20;       // exact passes without progress: a free bias is stiffened
 constexpr double kStiffness = 0.03;       // r of a free bias, times the mean square of a row
@@ -137,11 +140,8 @@ class DualDescent {
   void start() {
     for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
-        double sum = problem_.free_bias ? 0.0 : problem_.bias * problem_.bias;
-        for (std::uint64_t k = m_.offsets[i]; k < m_.offsets[i + 1]; ++k) {
-          const auto value = static_cast<double>(m_.values[k]);
-          sum += value * value;
-        }
+        const double sum =
+            square_of(row_of(m_, i)) + (problem_.free_bias ? 0.0 : problem_.bias * problem_.bias);
         square_[i] = sum;
         // A row of zeros loses its full cost whatever w is: its variable belongs at the bound.
         if (sum == 0 && !problem_.free_bias) alpha_[i] = problem_.upper(i);
@@ -252,15 +252,6 @@ class DualDescent {
     for (std::uint64_t i = 0; i < m_.rows; ++i) sum_ += alpha_[i] * problem_.y[i];
   }
 
-  // The best bias where the scores without it are in gradient_, times y.
-  double best_bias() {
-    std::vector<double> places(m_.rows);
-    for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
-      for (std::uint64_t i = begin; i < end; ++i) places[i] = problem_.y[i] * (1 - gradient_[i]);
-    });
-    return search_.find(places, problem_.costs, cuts_, slope_, best_, pool_).at;
-  }
-
   // The gradient where it can still be followed inside the box.
   static double projected(double gradient, double alpha, double upper) {
     if (alpha <= 0) return std::min(gradient, 0.0);
@@ -270,12 +261,14 @@ class DualDescent {
 
   // Scores all rows at a point, and finds the bias that is best there.
   void find_bias(const std::vector<double>& point) {
+    std::vector<double> places(m_.rows);  // of the bias, where losses bend
     for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
         gradient_[i] = at_zero_ ? 0.0 : problem_.y[i] * kernels_.dot(row_of(m_, i), point.data());
+        places[i] = problem_.y[i] * (1 - gradient_[i]);
       }
     });
-    best_ = best_bias();
+    best_ = search_.find(places, problem_.costs, cuts_, slope_, best_, pool_).at;
     if (at_zero_) centre_ = best_;
   }
 
@@ -375,13 +368,16 @@ class DualDescent {
 
   // All rows that do not rest, in runs of neighbours, the runs shuffled.
   void choose_rows() {
-    chosen_.clear();
     chosen_.reserve(m_.rows);
-    for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      const double upper = problem_.upper(i);
-      if (curvature(i) > 0 && upper > 0 && !rests(gradient_[i], alpha_[i], upper)) {
-        chosen_.push_back(i);
+    for (int widened = 0;; ++widened, rest_beyond_ *= 2) {
+      chosen_.clear();
+      for (std::uint64_t i = 0; i < m_.rows; ++i) {
+        const double upper = problem_.upper(i);
+        const bool can_move = curvature(i) > 0 && upper > 0;
+        if (can_move && !rests(gradient_[i], alpha_[i], upper)) chosen_.push_back(i);
       }
+      const double least = kLeastChosen * static_cast<double>(m_.rows);
+      if (widened == kWiden || static_cast<double>(chosen_.size()) >= least) break;
     }
     const std::uint64_t run = std::clamp<std::uint64_t>(chosen_.size() / kRuns, 1, neighbours_.run);
     std::vector<std::uint64_t> starts;
@@ -423,9 +419,11 @@ class DualDescent {
   }
 
   bool descend_by_epochs() {
-    for (std::uint64_t count = 1; count <= kMaxEpochs; ++count) {
+    const double begun = passes();
+    for (std::uint64_t count = 1; count <= kMaxEpochs || passes() - begun < kLeastWork; ++count) {
       if (!epoch(false)) return false;
-      if (awake_ == 0 || near_enough()) break;
+      if (awake_ == 0 || near_target()) break;
+      if (near_enough() && passes() - begun >= kLeastWork) break;
       if (refreshes_ == 1 && count > 1 && estimate_ < kFirstLook * best_point_.primal()) break;
       if (static_cast<double>(awake_) < kLeastAwake * static_cast<double>(rows_.items().size())) {
         store();
@@ -449,10 +447,10 @@ class DualDescent {
     return true;
   }
 
-  bool near_enough() const {
-    return estimate_ * trust_ <
-           std::max(monitor_.limits().gap * best_point_.primal(), kNextLook * exact_gap_);
+  bool near_target() const {
+    return estimate_ * trust_ < monitor_.limits().gap * best_point_.primal();
   }
+  bool near_enough() const { return near_target() || estimate_ * trust_ < kNextLook * exact_gap_; }
 
   // One visit to every row chosen, in their order or from last to first.
   bool epoch(bool backward) {
@@ -496,8 +494,7 @@ class DualDescent {
   void leap() {
     const std::span<Item> items = rows_.items();
     const bool first = step_.empty();
-    double ww = 0, rr = 0, rp = 0, pp = 0, slope_r = 0,
-           slope_p = 0;  // slopes of the dual along r and p
+    double ww = 0, rr = 0, rp = 0, pp = 0, slope_r = 0, slope_p = 0;  // slopes: of the dual
     for (std::size_t j = 0; j < problem_.regularised(); ++j) {
       const double r = w_[j] - before_w_[j], p = first ? 0 : step_w_[j];
       ww += w_[j] * w_[j];
