@@ -122,8 +122,8 @@ struct Model {
   std::span<const double> weights_of(std::size_t problem) const {
     return std::span(weights).subspan(problem * width(), width());
   }
-  // Sums over the problems; relative_gap is the worst, bound "none" if any problem has none, and
-  // nothing is known if anything is not.
+  // Sums over the problems; relative_gap is the worst, bound "none" if any problem has none, else
+  // "proved" if any is that, and nothing is known if anything is not.
   Certificate certificate() const;
 };
 

@@ -3,7 +3,6 @@
 import doctest
 import importlib
 import inspect
-import os
 import pathlib
 import re
 import subprocess

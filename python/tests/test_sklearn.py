@@ -1,6 +1,5 @@
 """scikit-learn's own checks of what an estimator must do."""
 
-import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import hinge

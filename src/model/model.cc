@@ -226,7 +226,8 @@ Certificate Model::certificate() const {
     sum.dual += problem.certificate.dual;
     sum.relative_gap = std::max(sum.relative_gap, problem.certificate.relative_gap);
     if (!problem.certificate.known()) return {.bound = "unknown"};
-    if (problem.certificate.bound == "none") sum.bound = "none";
+    const std::string& bound = problem.certificate.bound;
+    if (bound == "none" || (bound == "proved" && sum.bound == "witness")) sum.bound = bound;
   }
   return sum;
 }
