@@ -126,6 +126,21 @@ struct Range {
   }
 };
 
+// The columns of the rows of any run between cuts, if rows are full: the first of these. As many as
+// the longest run has, lest a fingerprint depend on how columns are kept.
+template <class Value>
+std::vector<std::uint32_t> repeated_columns(const CsrView<Value>& m,
+                                            std::span<const std::uint64_t> cuts) {
+  std::uint64_t most = 0;
+  for (std::size_t b = 1; m.full && b < cuts.size(); ++b) {
+    most = std::max(most, cuts[b] - cuts[b - 1]);
+  }
+  std::vector<std::uint32_t> all;
+  all.reserve(most * m.features);
+  for (std::uint64_t i = 0; i < most; ++i) all.insert(all.end(), m.columns, m.columns + m.features);
+  return all;
+}
+
 }  // namespace
 
 Survey survey(const Dataset& data, Pool& pool) {
@@ -134,13 +149,14 @@ Survey survey(const Dataset& data, Pool& pool) {
   Survey out;
   data.visit([&]<class Value>(const CsrView<Value>& m) {
     std::vector<Range<Value>> ranges(cuts.size() - 1);
+    const std::vector<std::uint32_t> repeated = repeated_columns(m, cuts);
     pool.run(cuts.size() - 1, [&](std::size_t block) {
       const std::uint64_t row = cuts[block], end = cuts[block + 1];
       const std::uint64_t from = m.offsets[row], to = m.offsets[end];
       const std::span<const Value> values(m.values + from, m.values + to);
       std::uint64_t sum = checksum(std::as_bytes(std::span(m.offsets + row, m.offsets + end + 1)));
-      const std::uint64_t columns = m.full ? m.features : to - from;
-      sum = checksum(std::as_bytes(std::span(m.columns_of(row), columns)), sum);
+      const std::uint32_t* const columns = m.full ? repeated.data() : m.columns + from;
+      sum = checksum(std::as_bytes(std::span(columns, to - from)), sum);
       sum = checksum(std::as_bytes(values), sum);
       sum = checksum(std::as_bytes(data.labels().subspan(row, end - row)), sum);
       if (!data.weights().empty()) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "base/tensor_file.h"
 #include "data/columns.h"
 #include "data/problem.h"
 #include "hinge/kernel.h"
@@ -126,6 +127,22 @@ TEST(FullRows, HaveOneFingerprintHoweverTheyCame) {
   EXPECT_EQ(fingerprint(mapped, pool), fingerprint(data, pool));
   EXPECT_EQ(fingerprint(text, pool), fingerprint(data, pool));
   EXPECT_NE(fingerprint(widened(data), pool), fingerprint(data, pool));
+  // Nor do columns that each row has for itself make a difference: as they were in older files.
+  const auto& m = std::get<CsrView<float>>(data.view());
+  std::vector<std::uint32_t> columns;
+  for (std::uint64_t k = 0; k < m.nonzeros(); ++k) columns.push_back(m.column(k));
+  write_tensor_file(folder / "older",
+                    {tensor<std::uint64_t>("offsets", {m.rows + 1}, {m.offsets, m.rows + 1}),
+                     tensor<std::uint32_t>("columns", {columns.size()}, columns),
+                     tensor<float>("values", {m.nonzeros()}, {m.values, m.nonzeros()}),
+                     tensor<std::int64_t>("labels", {m.rows}, data.labels())},
+                    {{"format", "hinge.dataset"},
+                     {"version", "1"},
+                     {"written_by", "hinge"},
+                     {"features", "6"},
+                     {"index_base", "0"}});
+  EXPECT_EQ(fingerprint(read_dataset(folder / "older", {}, warnings).value(), pool),
+            fingerprint(data, pool));
   // Seen as counted from 0, a mapped set gets its holes.
   const Dataset zero =
       read_dataset(folder / "rows.hinge", {.index_base = IndexBase::zero}, warnings).value();
