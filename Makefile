@@ -6,8 +6,8 @@ CLANG_FORMAT ?= clang-format-14
 FUZZ_SECONDS ?= 60
 QUICK ?=
 
-STAGES := rules release asan tsan
-SOURCES = $(shell find include src cli tests fuzz -name '*.h' -o -name '*.cc')
+STAGES := rules release asan tsan python
+SOURCES = $(shell find include src cli python tests fuzz -name '*.h' -o -name '*.cc')
 # Under ThreadSanitizer: what runs threads, by the name of the test suite.
 THREADED := ^[^.]*(Pool|Reader|Risk|Solver|Train)
 
@@ -23,9 +23,11 @@ help:
 	@echo 'make demo-mpi   the same on two ranks, with MPI, in build/demo-mpi'
 	@echo 'make test       format, rules, all tests; again with address and thread sanitizers'
 	@echo 'make test-X     one stage of it: $(STAGES)'
+	@echo 'make python     the Python package: a wheel in build/python/wheel, installed in build/python/venv'
 	@echo 'make clang      build and test with Clang'
 	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make bench      beside its peers, in an hour or two; writes docs/benchmarks.md; QUICK=1: a part, in minutes'
+	@echo 'make bench-python  the Python package beside scikit-learn'
 	@echo 'make bench-report  the tables and figures again, from RESULTS=$(RESULTS)'
 	@echo 'make coverage   lines and branches of the readers and writers that the tests reach'
 	@echo 'make format     format the sources'
@@ -88,6 +90,27 @@ test-tsan: test-deps
 	@ctest --preset tsan -j2 -R '$(THREADED)'
 	@TSAN_OPTIONS=halt_on_error=1 HINGE=build/tsan/hinge ROWS=3000 sh tools/demo.sh build/tsan/demo
 
+# The package, in a virtual environment of its own. The module is linked with the library that `make build` has built;
+# `pip install .` builds one of its own.
+python_venv := build/python/venv
+python_build = -C build-dir=build/python/module -C cmake.define.HINGE_INSTALLED=ON -C cmake.define.CMAKE_PREFIX_PATH=$(CURDIR)/build/python/prefix
+
+.PHONY: python
+python: build
+	@sh tools/install_deps.sh python
+	@cmake --install build/release --prefix build/python/prefix >build/python/install.log
+	@rm -rf build/python/wheel
+	@$(python_venv)/bin/pip wheel --no-build-isolation --no-deps --no-index $(python_build) -w build/python/wheel . \
+	  >build/python/wheel.log 2>&1 || { cat build/python/wheel.log; exit 1; }
+	@$(python_venv)/bin/pip install --quiet --no-deps --no-index --force-reinstall build/python/wheel/*.whl
+	@ls build/python/wheel/*.whl
+
+# From outside the sources, so that what is installed is tested; with what scikit-learn's checks of other arrays ask for.
+.PHONY: test-python
+test-python: python
+	@cd build/python && HINGE=$(CURDIR)/build/hinge SCIPY_ARRAY_API=1 venv/bin/python -B -m pytest -c ../../pyproject.toml \
+	  --rootdir ../.. ../../python/tests $(PYTEST)
+
 .PHONY: clang
 clang:
 	@sh tools/install_deps.sh build test mpi clang
@@ -128,6 +151,11 @@ HINGE ?= build/hinge
 bench: build
 	@sh tools/install_deps.sh bench
 	@HINGE='$(HINGE)' build/bench/venv/bin/python3 -B bench/matrix.py run $(if $(QUICK),--quick) $(BENCH)
+
+# The Python package beside scikit-learn; BENCH="--sets ccat,digits --repeat 2" and others, see bench/python.py.
+.PHONY: bench-python
+bench-python: python
+	@$(python_venv)/bin/python -B bench/python.py $(BENCH)
 
 .PHONY: bench-report
 bench-report:

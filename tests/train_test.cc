@@ -292,6 +292,7 @@ TEST(Verify, FindsABoundWhereThereIsNone) {
   EXPECT_EQ(plain.recomputed.bound, "none");
   const VerifyReport proved = verify(model, data, {.prove = true, .gap = 1e-3}).value();
   EXPECT_TRUE(proved.agrees);
+  EXPECT_EQ(proved.recomputed.bound, "proved");
   EXPECT_LE(proved.recomputed.relative_gap, 1e-3);
   EXPECT_LE(proved.recomputed.dual, proved.recomputed.primal);
 }

@@ -42,7 +42,7 @@ HOMES = [
     (re.compile(r"([a-z0-9]*intrin|arm_neon|arm_sve|arm_acle)\.h"), "src/kernels", "intrinsics"),
 ]
 
-# Words the library must not contain (comments and strings do not count).
+# Words the library, and the module of the Python package, must not contain (comments and strings do not count).
 FORBIDDEN_IN_SRC = [
     (r"\b(?:secure_getenv|getenv|setenv|putenv)\b", "the library does not read the environment"),
     (r"\b(?:v?f?printf|v?dprintf|puts|fputs|putchar|perror)\s*\(", "the library does not print"),
@@ -110,10 +110,10 @@ class Checker:
                 self.report(name, line_of(text, match.start()), message)
         if name.startswith("src/solve/"):
             search(CONDITIONAL, "no conditional compilation in src/solve")
-        if name.startswith("src/"):
+        if name.startswith(("src/", "python/")):  # the module is the library, too
             for pattern, message in FORBIDDEN_IN_SRC:
                 search(pattern, message)
-        if name.startswith(("src/", "cli/")):
+        if name.startswith(("src/", "cli/", "python/")):
             for pattern, message in FORBIDDEN_IN_SRC_AND_CLI:
                 search(pattern, message)
             for match in FOPEN.finditer(code):
@@ -191,6 +191,8 @@ BAD = [  # file, text, line, part of the message
     ("cli/a.cc", '#include "base/b.h"\n', 1, "include/hinge only"),
     ("cli/a.cc", '#include <solve/b.h>\n', 1, "include/hinge only"),
     ("python/a.cc", '#include "model/b.h"\n', 1, "include/hinge only"),
+    ("python/a.cc", "void f() { std::fprintf(stderr, x); }\n", 1, "does not print"),
+    ("python/a.cc", "std::ofstream out(x);\n", 1, "OutputFile"),
     ("include/hinge/a.h", '#pragma once\n#include <fmt/format.h>\n', 2, "standard library"),
     ("include/hinge/a.h", '#pragma once\n#include "base/b.h"\n', 2, "standard library"),
     ("src/base/a.cc", "#include <mpi.h>\n", 1, "src/mpi only"),

@@ -1,14 +1,16 @@
 #!/bin/sh
-# Usage: install_deps.sh GROUP...   groups: build test clang fuzz coverage bench mpi
+# Usage: install_deps.sh GROUP...   groups: build test clang fuzz coverage bench mpi python
 # Installs the Debian or Ubuntu packages of these groups that are missing; says nothing if none is.
 # Elsewhere (no dpkg) it leaves the matter to CMake, which names what it does not find.
 # The group test also needs Python modules; pip installs them, or the tests that need them are skipped.
-# The group bench keeps its own below build/bench: in venv, and LIBLINEAR's sources in sources.
+# The group bench keeps its own below build/bench: in venv, and LIBLINEAR's sources in sources. So does the group python,
+# in build/python/venv, with what builds and tests the Python package.
 set -eu
 
 wanted=
 modules=
 bench=
+python=
 for group in "$@"; do
   case $group in
     build) wanted="$wanted g++ cmake ninja-build libbz2-dev libcli11-dev libfast-float-dev
@@ -26,7 +28,9 @@ for group in "$@"; do
     bench) wanted="$wanted g++ libblas-dev libdlib-dev liblinear-dev liblinear-tools libocas-tools
                    python3 python3-venv"
            bench=build/bench ;;
-    *) echo "install_deps.sh: unknown group '$group' (build, test, clang, fuzz, coverage, bench, mpi)" >&2; exit 64 ;;
+    python) wanted="$wanted g++ python3 python3-dev python3-venv"
+            python=build/python/venv ;;
+    *) echo "install_deps.sh: unknown group '$group' (build, test, clang, fuzz, coverage, bench, mpi, python)" >&2; exit 64 ;;
   esac
 done
 
@@ -95,4 +99,27 @@ if [ -n "$bench" ]; then
     "$bench/venv/bin/pip" download --quiet --retries 0 --no-deps --no-binary :all: -d "$bench/sources" liblinear-official \
       >/dev/null 2>&1 || echo "pip could not fetch liblinear-official: the library of the distribution takes its place" >&2
   fi
+fi
+
+# What the package needs must be there; the tests of what goes with other packages are skipped where these are not.
+if [ -n "$python" ]; then
+  [ -x "$python/bin/pip" ] || python3 -m venv "$python"
+  there=$("$python/bin/pip" list --format freeze 2>/dev/null | sed 's/==.*//; s/_/-/g')
+  lacks() { ! printf '%s\n' "$there" | grep -qx "$1"; }
+  needed=
+  for module in nanobind numpy pytest scikit-build-core scikit-learn scipy; do
+    if lacks $module; then needed="$needed $module"; fi
+  done
+  if [ -n "$needed" ]; then
+    echo "installing with pip, in $python:$needed"
+    # shellcheck disable=SC2086
+    "$python/bin/pip" install --quiet $needed
+  fi
+  for module in matplotlib pandas polars xxhash; do
+    if lacks $module; then
+      echo "installing with pip, in $python: $module"
+      "$python/bin/pip" install --quiet --retries 0 $module >/dev/null 2>&1 ||
+        echo "pip could not install $module: the tests that need it are skipped" >&2
+    fi
+  done
 fi

@@ -58,6 +58,11 @@ struct LabelCount {
   std::uint64_t rows = 0;
 };
 
+struct WrapOptions {
+  int threads = 1;     // that look at the arrays; 0 = all cores; never changes the result
+  int index_base = 0;  // what column 0 is called in text: 0 or 1
+};
+
 class Dataset {
  public:
   using View = std::variant<CsrView<float>, CsrView<double>>;
@@ -69,7 +74,8 @@ class Dataset {
   // within a row and below `features`, values finite, sizes equal. Fails with data.matrix. The view
   // of a data set is full wherever it can be, whether or not that of the arrays was.
   static Result<Dataset> wrap(View view, std::span<const std::int64_t> labels,
-                              std::span<const double> weights, std::shared_ptr<const void> owner);
+                              std::span<const double> weights, std::shared_ptr<const void> owner,
+                              const WrapOptions& options = {});
 
   std::uint64_t rows() const;
   std::uint64_t features() const;  // every column is below it; of text: largest column + 1

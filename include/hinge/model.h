@@ -122,8 +122,8 @@ struct Model {
   std::span<const double> weights_of(std::size_t problem) const {
     return std::span(weights).subspan(problem * width(), width());
   }
-  // Sums over the problems; relative_gap is the worst, bound "none" if any problem has none, and
-  // nothing is known if anything is not.
+  // Sums over the problems; relative_gap is the worst, bound "none" if any problem has none, else
+  // "proved" if any is that, and nothing is known if anything is not.
   Certificate certificate() const;
 };
 
@@ -139,6 +139,13 @@ struct Predictions {
 Result<Predictions> predict(const Model& model, const Dataset& data, int threads = 0,
                             const std::atomic<bool>* stop = nullptr);
 
+// The same for rows in arrays of the caller that are no data set yet: they are checked block by
+// block while they are in the cache, which is faster than Dataset::wrap() and predict(). Fails with
+// data.matrix where offsets or columns are not what wrap() asks for, and with solver.nonfinite
+// where a score is not finite: as it is if a value is not.
+Result<Predictions> predict(const Model& model, const Dataset::View& rows, int threads = 0,
+                            const std::atomic<bool>* stop = nullptr);
+
 // native: a safetensors file that holds everything. liblinear: LIBLINEAR's text, which holds
 // labels, weights and bias, and no proof; numbers come back bit for bit. docs/formats.md has both.
 enum class ModelFormat : std::uint8_t { native, liblinear };
@@ -150,6 +157,11 @@ Result<void> check_format(const Model& model, ModelFormat format);
 // Written atomically; the same model gives the same bytes.
 Result<void> save_model(const Model& model, const std::string& path,
                         ModelFormat format = ModelFormat::native);
+
+// The bytes of the native file that save_model() would write, for whoever keeps models elsewhere
+// than in files; and back, as strictly as load_model(), with the same ids and no file named.
+Result<std::string> model_to_bytes(const Model& model);
+Result<Model> model_from_bytes(std::string_view bytes);
 
 // Models of one training with several costs (train_path), in one native file: what they have in
 // common is written once. They must be of the same rows and options but for the cost, linear, and

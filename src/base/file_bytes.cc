@@ -145,6 +145,13 @@ FileBytes FileBytes::map(const std::string& path) {
   return out;
 }
 
+FileBytes FileBytes::copy(std::span<const std::byte> bytes) {
+  FileBytes out;
+  out.owned_.append(bytes.data(), bytes.size());
+  out.bytes_ = out.owned_.span();
+  return out;
+}
+
 void FileBytes::check_unchanged() const {
   if (fd_ < 0) return;
   struct stat now {};

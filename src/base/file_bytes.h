@@ -51,6 +51,9 @@ class FileBytes {
   // bytes must live with SIGBUS if another process cuts the file short. Throws Failure (io.*).
   static FileBytes map(const std::string& path);
 
+  // Bytes that came from elsewhere, copied.
+  static FileBytes copy(std::span<const std::byte> bytes);
+
   std::span<const std::byte> span() const { return bytes_; }
 
   // Throws Failure (io.changed) unless a mapped file is what it was when it was mapped.

@@ -58,10 +58,8 @@ std::uint64_t checksum_text(std::string_view text) {
   return checksum(std::as_bytes(std::span(text.data(), text.size())));
 }
 
-}  // namespace
-
-void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Metadata metadata,
-                       const StopToken& stop, const std::function<void()>& before) {
+// What comes before the arrays, which are put into the order they have in the file.
+std::string head_of(std::vector<Tensor>& tensors, Metadata metadata) {
   std::ranges::sort(tensors, [](const Tensor& a, const Tensor& b) {
     const std::uint64_t wa = info(a.dtype).width, wb = info(b.dtype).width;
     return wa != wb ? wa > wb : a.name < b.name;
@@ -91,11 +89,26 @@ void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Met
   }
   const std::string sum = to_hex(checksum_text(header));
   header.replace(header.find(kHeaderSumKey) + kHeaderSumKey.size(), kBlank.size(), sum);
-
-  OutputFile out = take(OutputFile::create(path));
   const std::uint64_t length = header.size();
-  take(out.write({reinterpret_cast<const char*>(&length), sizeof length}));
-  take(out.write(header));
+  return std::string(reinterpret_cast<const char*>(&length), sizeof length) + header;
+}
+
+}  // namespace
+
+std::string tensor_file_bytes(std::vector<Tensor> tensors, Metadata metadata) {
+  std::string bytes = head_of(tensors, std::move(metadata));
+  std::size_t size = bytes.size();
+  for (const Tensor& t : tensors) size += t.bytes.size();
+  bytes.reserve(size);
+  for (const Tensor& t : tensors) bytes += as_text(t.bytes);
+  return bytes;
+}
+
+void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Metadata metadata,
+                       const StopToken& stop, const std::function<void()>& before) {
+  const std::string head = head_of(tensors, std::move(metadata));
+  OutputFile out = take(OutputFile::create(path));
+  take(out.write(head));
   constexpr std::size_t kPiece = std::size_t{1} << 22;
   for (const Tensor& t : tensors) {
     for (std::size_t at = 0; at < t.bytes.size(); at += kPiece) {

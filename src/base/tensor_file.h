@@ -57,6 +57,9 @@ void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Met
                        const StopToken& stop = StopToken(),
                        const std::function<void()>& before = {});
 
+// The bytes of that file.
+std::string tensor_file_bytes(std::vector<Tensor> tensors, Metadata metadata);
+
 class TensorFile {
  public:
   // Reads and checks everything. `kind` ("model") starts the ids of its errors: model.truncated,

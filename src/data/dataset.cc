@@ -7,9 +7,11 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "base/tensor_file.h"
 #include "data/data_file.h"
 #include "data/dataset_builder.h"
+#include "data/problem.h"
 #include "data/source.h"
 
 namespace hinge {
@@ -38,35 +40,6 @@ bool is_full(const CsrView<Value>& m) {
     if (m.size_of(i) != m.features) return false;
   }
   return true;
-}
-
-template <class Value>
-void check_matrix(const CsrView<Value>& m) {
-  if (m.features > std::uint64_t{0xffffffff}) bad_matrix("more than 2^32 - 1 features");
-  if (m.offsets == nullptr) bad_matrix("no offsets");
-  if (m.offsets[0] != 0) bad_matrix("offsets do not begin with 0");
-  for (std::uint64_t i = 0; i < m.rows; ++i) {
-    if (m.offsets[i + 1] < m.offsets[i]) bad_matrix(fmt::format("offset {} descends", i + 1));
-    if (m.full && m.size_of(i) != m.features) {
-      bad_matrix(
-          fmt::format("row {} of full rows has {} of {} columns", i, m.size_of(i), m.features));
-    }
-  }
-  for (std::uint64_t i = 0; i < m.rows; ++i) {
-    const std::uint32_t* const columns = m.columns_of(i);
-    for (std::size_t k = 0; k < m.size_of(i) && (!m.full || i == 0); ++k) {
-      if (columns[k] >= m.features || (k > 0 && columns[k] <= columns[k - 1])) {
-        bad_matrix(fmt::format("row {}: column {} is out of range or out of order", i, columns[k]));
-      }
-    }
-    double squares = 0;
-    for (std::size_t k = 0; k < m.size_of(i); ++k) {
-      const auto value = static_cast<double>(m.values_of(i)[k]);
-      squares += value * value;
-    }
-    if (!std::isfinite(squares))
-      bad_matrix(fmt::format("row {}: a value is not finite, or its square overflows", i));
-  }
 }
 
 std::vector<LabelCount> count_classes(std::span<const std::int64_t> labels) {
@@ -107,6 +80,67 @@ Dataset read_rows(const std::vector<std::string>& files, const ReadOptions& opti
 
 }  // namespace
 
+void check_offsets(const Dataset::View& view) {
+  std::visit(
+      [](const auto& m) {
+        if (m.features > std::uint64_t{0xffffffff}) bad_matrix("more than 2^32 - 1 features");
+        if (m.offsets == nullptr) bad_matrix("no offsets");
+        if (m.offsets[0] != 0) bad_matrix("offsets do not begin with 0");
+        for (std::uint64_t i = 0; i < m.rows; ++i) {
+          if (m.offsets[i + 1] < m.offsets[i]) bad_matrix(fmt::format("offset {} descends", i + 1));
+          if (m.full && m.size_of(i) != m.features) {
+            bad_matrix(fmt::format("row {} of full rows has {} of {} columns", i, m.size_of(i),
+                                   m.features));
+          }
+        }
+      },
+      view);
+}
+
+void check_columns(const Dataset::View& view, std::uint64_t from, std::uint64_t to) {
+  std::visit(
+      [&](const auto& m) {
+        // Of full rows there is one list, which comes with the first row.
+        for (std::uint64_t i = from; i < (m.full ? std::min<std::uint64_t>(to, 1) : to); ++i) {
+          const std::uint32_t* const columns = m.columns_of(i);
+          const std::size_t size = m.size_of(i);
+          if (size == 0) continue;
+          bool wrong = columns[size - 1] >= m.features;
+          for (std::size_t k = 1; k < size; ++k) wrong |= columns[k] <= columns[k - 1];
+          if (wrong) bad_matrix(fmt::format("row {}: a column is out of range or out of order", i));
+        }
+      },
+      view);
+}
+
+void check_values(const Dataset::View& view, std::uint64_t from, std::uint64_t to) {
+  std::visit(
+      [&](const auto& m) {
+        constexpr std::size_t kLanes = 8;  // sums that need not wait for each other
+        for (std::uint64_t i = from; i < to; ++i) {
+          const auto* const values = m.values_of(i);
+          const std::size_t size = m.size_of(i);
+          double squares[kLanes] = {};
+          std::size_t k = 0;
+          for (; k + kLanes <= size; k += kLanes) {
+            for (std::size_t lane = 0; lane < kLanes; ++lane) {
+              const auto value = static_cast<double>(values[k + lane]);
+              squares[lane] += value * value;
+            }
+          }
+          for (; k < size; ++k) {
+            squares[0] += static_cast<double>(values[k]) * static_cast<double>(values[k]);
+          }
+          double sum = 0;
+          for (const double lane : squares) sum += lane;
+          if (!std::isfinite(sum)) {
+            bad_matrix(fmt::format("row {}: a value is not finite, or its square overflows", i));
+          }
+        }
+      },
+      view);
+}
+
 Dataset DatasetBuilder::wrap(Dataset::View view, std::span<const std::int64_t> labels,
                              std::span<const double> weights, int index_base,
                              std::shared_ptr<const void> owner) {
@@ -122,15 +156,21 @@ Dataset DatasetBuilder::wrap(Dataset::View view, std::span<const std::int64_t> l
 }
 
 Result<Dataset> Dataset::wrap(View view, std::span<const std::int64_t> labels,
-                              std::span<const double> weights, std::shared_ptr<const void> owner) {
+                              std::span<const double> weights, std::shared_ptr<const void> owner,
+                              const WrapOptions& options) {
   return guard([&] {
-    std::visit([](const auto& m) { check_matrix(m); }, view);
+    check_offsets(view);
+    const std::vector<std::uint64_t> cuts = cut_rows(view);
+    Pool(options.threads).run(cuts.size() - 1, [&](std::size_t block) {
+      check_columns(view, cuts[block], cuts[block + 1]);
+      check_values(view, cuts[block], cuts[block + 1]);
+    });
     const std::uint64_t rows = std::visit([](const auto& m) { return m.rows; }, view);
     if (labels.size() != rows) {
       bad_matrix(fmt::format("{} labels for {} rows", labels.size(), rows));
     }
     if (!weights.empty()) check_weights(weights, rows);
-    return DatasetBuilder::wrap(view, labels, weights, 0, std::move(owner));
+    return DatasetBuilder::wrap(view, labels, weights, options.index_base, std::move(owner));
   });
 }
 

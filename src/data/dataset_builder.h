@@ -38,6 +38,12 @@ class DatasetBuilder {
   }
 };
 
+// What Dataset::wrap() asks of arrays, in parts: offsets first; then rows `from` to `to` - 1, which
+// may be looked at in parallel. Throw Failure (data.matrix).
+void check_offsets(const Dataset::View& view);
+void check_columns(const Dataset::View& view, std::uint64_t from, std::uint64_t to);
+void check_values(const Dataset::View& view, std::uint64_t from, std::uint64_t to);
+
 // One factor a row from a text file, one number a line, and no more than there are rows. Throws
 // Failure (data.weight, data.weights.count, io.*).
 std::vector<double> read_weights(const std::string& path, std::uint64_t rows,

@@ -56,11 +56,16 @@ std::uint64_t block_end(const CsrView<Value>& m, std::uint64_t row) {
 }  // namespace
 
 std::vector<std::uint64_t> cut_rows(const Dataset& data) {
-  return data.visit([](const auto& m) {
+  return cut_rows(data.view());
+}
+
+std::vector<std::uint64_t> cut_rows(const Dataset::View& view) {
+  const auto cut = [](const auto& m) {
     std::vector<std::uint64_t> cuts = {0};
     while (cuts.back() < m.rows) cuts.push_back(block_end(m, cuts.back()));
     return cuts;
-  });
+  };
+  return std::visit(cut, view);
 }
 
 bool labels_lie_mixed(const Dataset& data) {

@@ -42,6 +42,7 @@ std::vector<std::int8_t> signs(const Dataset& data, std::int64_t positive);
 // Cuts rows into runs of about the same number of nonzeros; a function of the data alone. Run b is
 // rows result[b] .. result[b+1] - 1.
 std::vector<std::uint64_t> cut_rows(const Dataset& data);
+std::vector<std::uint64_t> cut_rows(const Dataset::View& view);
 
 // Whether neighbouring rows have the same label hardly more often than any two rows; by a sample.
 // If not (files are often sorted by label), solvers that visit neighbours together must mix them.

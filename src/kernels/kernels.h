@@ -98,6 +98,8 @@ struct Kernels {
   // r for each of them, by the lower triangle l and the inverses of its diagonal.
   void (*solve_panels)(const double* l, std::size_t stride, std::size_t size, const double* inverse,
                        double* x, std::size_t panels);
+  // Whether every column is larger than the one before.
+  bool (*ascends)(const std::uint32_t* columns, std::size_t size);
 
   double dot(SparseRow<float> row, const double* w) const { return dot_f32(row, w); }
   double dot(SparseRow<double> row, const double* w) const { return dot_f64(row, w); }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "data/columns.h"
+#include "data/dataset_builder.h"
 #include "data/problem.h"
 #include "kernels/kernel_block.h"
 #include "proof/certificate.h"
@@ -35,13 +36,20 @@ std::vector<std::uint64_t> even_cuts(std::uint64_t rows) {
   return cuts;
 }
 
-// Scores of rows without the biases: begin .. end - 1, row by row into out.
+// Scores of rows without the biases: begin .. end - 1, row by row into out. With `check` columns
+// are looked at just before they are used.
 template <class Value>
 void linear_scores(const Model& model, const CsrView<Value>& m, std::uint64_t begin,
-                   std::uint64_t end, double* out) {
+                   std::uint64_t end, bool check, double* out) {
   const Kernels& kernels = best_kernels();
   for (std::uint64_t i = begin; i < end; ++i) {
-    const auto row = known_part(row_of(m, i), model.width());
+    const SparseRow<Value> whole = row_of(m, i);
+    if (check && !whole.run && whole.size > 0 &&
+        (whole.columns[whole.size - 1] >= m.features ||
+         !kernels.ascends(whole.columns, whole.size))) {
+      fail("data.matrix", fmt::format("row {}: a column is out of range or out of order", i));
+    }
+    const auto row = known_part(whole, model.width());
     for (std::size_t k = 0; k < model.problems.size(); ++k) {
       *out++ = kernels.dot(row, model.weights_of(k).data());
     }
@@ -148,6 +156,48 @@ class KernelScorer {
   std::vector<double> squares_;         // |x|^2 of the support rows
 };
 
+struct Scoring {
+  const KernelScorer* scorer = nullptr;  // of a model with a kernel
+  bool check = false;                    // nobody has looked at columns and values yet
+};
+
+Predictions scores_of(const Model& model, const Dataset::View& view, const Scoring& how,
+                      Pool& pool) {
+  const std::size_t problems = model.problems.size();
+  const bool reject = model.reject && model.labels.size() > 2;
+  const std::uint64_t rows = std::visit([](const auto& m) { return m.rows; }, view);
+  const std::uint64_t features = std::visit([](const auto& m) { return m.features; }, view);
+  Predictions out;
+  out.labels.resize(rows);
+  out.scores.resize(rows * problems);
+  if (reject) out.rejected.resize(rows);
+  const std::vector<std::uint64_t> cuts = how.scorer != nullptr ? even_cuts(rows) : cut_rows(view);
+  pool.run(cuts.size() - 1, [&](std::size_t block) {
+    const std::uint64_t begin = cuts[block], end = cuts[block + 1];
+    double* scores = out.scores.data() + begin * problems;
+    // In columns the model knows a value that is not finite shows in the score.
+    if (how.check && features > model.width()) check_values(view, begin, end);
+    if (how.scorer != nullptr) {
+      how.scorer->scores(begin, end, scores);
+    } else {
+      std::visit([&](const auto& m) { linear_scores(model, m, begin, end, how.check, scores); },
+                 view);
+    }
+    for (std::uint64_t i = begin; i < end; ++i, scores += problems) {
+      for (std::size_t k = 0; k < problems; ++k) scores[k] += model.problems[k].bias;
+      if (!std::all_of(scores, scores + problems, [](double s) { return std::isfinite(s); })) {
+        fail("solver.nonfinite", fmt::format("the score of row {} is not finite", i + 1),
+             "scale the data as it was scaled for training");
+      }
+      const std::size_t best =
+          static_cast<std::size_t>(std::max_element(scores, scores + problems) - scores);
+      out.labels[i] = model.binary() ? model.labels[scores[0] > 0 ? 0 : 1] : model.labels[best];
+      if (reject) out.rejected[i] = scores[best] > 0 ? 0 : 1;
+    }
+  });
+  return out;
+}
+
 }  // namespace
 
 std::string_view to_string(StopReason reason) {
@@ -176,7 +226,8 @@ Certificate Model::certificate() const {
     sum.dual += problem.certificate.dual;
     sum.relative_gap = std::max(sum.relative_gap, problem.certificate.relative_gap);
     if (!problem.certificate.known()) return {.bound = "unknown"};
-    if (problem.certificate.bound == "none") sum.bound = "none";
+    const std::string& bound = problem.certificate.bound;
+    if (bound == "none" || (bound == "proved" && sum.bound == "witness")) sum.bound = bound;
   }
   return sum;
 }
@@ -187,40 +238,27 @@ Result<Predictions> predict(const Model& model, const Dataset& rows, int threads
     const StopToken token(stop);
     Pool pool(threads, &token);
     const Dataset data = model.columns.empty() ? rows : keep_columns(rows, model.columns, pool);
-    const std::size_t problems = model.problems.size();
-    const bool reject = model.reject && model.labels.size() > 2;
-    Predictions out;
-    out.labels.resize(data.rows());
-    out.scores.resize(data.rows() * problems);
-    if (reject) out.rejected.resize(data.rows());
-    std::vector<std::uint64_t> cuts = cut_rows(data);
     std::optional<KernelScorer> scorer;
-    if (!model.kernel.linear()) {
-      scorer.emplace(model, data, pool);
-      cuts = even_cuts(data.rows());
+    if (!model.kernel.linear()) scorer.emplace(model, data, pool);
+    return scores_of(model, data.view(), {.scorer = scorer ? &*scorer : nullptr}, pool);
+  });
+}
+
+Result<Predictions> predict(const Model& model, const Dataset::View& rows, int threads,
+                            const std::atomic<bool>* stop) {
+  return guard([&] {
+    check_offsets(rows);
+    if (!model.columns.empty() || !model.kernel.linear()) {  // which takes longer than the check
+      const std::vector<std::int64_t> labels(std::visit([](auto& m) { return m.rows; }, rows));
+      const Dataset data =
+          take(Dataset::wrap(rows, labels, {}, nullptr, {.threads = threads, .index_base = 0}));
+      return take(predict(model, data, threads, stop));
     }
-    data.visit([&](const auto& m) {
-      pool.run(cuts.size() - 1, [&](std::size_t block) {
-        double* scores = out.scores.data() + cuts[block] * problems;
-        if (scorer) {
-          scorer->scores(cuts[block], cuts[block + 1], scores);
-        } else {
-          linear_scores(model, m, cuts[block], cuts[block + 1], scores);
-        }
-        for (std::uint64_t i = cuts[block]; i < cuts[block + 1]; ++i, scores += problems) {
-          for (std::size_t k = 0; k < problems; ++k) scores[k] += model.problems[k].bias;
-          if (!std::all_of(scores, scores + problems, [](double s) { return std::isfinite(s); })) {
-            fail("solver.nonfinite", fmt::format("the score of row {} is not finite", i + 1),
-                 "scale the data as it was scaled for training");
-          }
-          const std::size_t best =
-              static_cast<std::size_t>(std::max_element(scores, scores + problems) - scores);
-          out.labels[i] = model.binary() ? model.labels[scores[0] > 0 ? 0 : 1] : model.labels[best];
-          if (reject) out.rejected[i] = scores[best] > 0 ? 0 : 1;
-        }
-      });
-    });
-    return out;
+    // Full rows have one list of columns, the others theirs, which are left for when they are used.
+    std::visit([&](const auto& m) { check_columns(rows, 0, m.full && m.rows > 0 ? 1 : 0); }, rows);
+    const StopToken token(stop);
+    Pool pool(threads, &token);
+    return scores_of(model, rows, {.check = true}, pool);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
@@ -152,8 +153,17 @@ Metadata common_metadata(const Model& model) {
   return metadata;
 }
 
+// Where the parts of a file go: their arrays do not outlive the call.
+using Sink = std::function<void(std::vector<Tensor>, Metadata)>;
+
+Sink to_file(const std::string& path) {
+  return [path](std::vector<Tensor> tensors, Metadata metadata) {
+    write_tensor_file(path, std::move(tensors), std::move(metadata));
+  };
+}
+
 // Sums instead of weights, biases and certificate, which follow from them.
-void write_stream(const Model& model, const std::string& path) {
+void write_stream(const Model& model, const Sink& sink) {
   const StreamState& stream = *model.stream;
   const FeatureRows sums(model, stream.sums, stream.bias_sums.size());
   std::vector<Tensor> tensors;
@@ -161,7 +171,7 @@ void write_stream(const Model& model, const std::string& path) {
   sums.add_to(tensors, "stream.sums");
   Metadata metadata = common_metadata(model);
   metadata["stream"] = stream_json(stream).dump();
-  write_tensor_file(path, std::move(tensors), std::move(metadata));
+  sink(std::move(tensors), std::move(metadata));
 }
 
 // The support rows and their coefficients, in place of weights.
@@ -182,7 +192,7 @@ std::vector<Tensor> support_tensors(const Model& model) {
 }
 
 // `costs`: of several models that share the file, what each has of its own.
-void write(const Model& model, const std::string& path, const Json* costs) {
+void write(const Model& model, const Sink& sink, const Json* costs) {
   const std::size_t problems = model.problems.size();
   std::vector<double> bias, free_values;
   std::vector<std::uint64_t> free_counts;
@@ -214,7 +224,7 @@ void write(const Model& model, const std::string& path, const Json* costs) {
   metadata["certificate"] = certificate_json(model).dump();
   if (!model.kernel.linear()) metadata["kernel"] = kernel_json(model.kernel).dump();
   if (costs != nullptr) metadata["path"] = costs->dump();
-  write_tensor_file(path, std::move(tensors), std::move(metadata));
+  sink(std::move(tensors), std::move(metadata));
 }
 
 void check_finite(const TensorFile& file, std::span<const double> values, std::string_view what) {
@@ -582,7 +592,16 @@ std::vector<Model> unstack(Model all, std::span<const PathEntry> path) {
 }  // namespace
 
 void write_native(const Model& model, const std::string& path) {
-  model.stream ? write_stream(model, path) : write(model, path, nullptr);
+  model.stream ? write_stream(model, to_file(path)) : write(model, to_file(path), nullptr);
+}
+
+std::string native_bytes(const Model& model) {
+  std::string bytes;
+  const Sink sink = [&](std::vector<Tensor> tensors, Metadata metadata) {
+    bytes = tensor_file_bytes(std::move(tensors), std::move(metadata));
+  };
+  model.stream ? write_stream(model, sink) : write(model, sink, nullptr);
+  return bytes;
 }
 
 // Several models are written like one with the hyperplanes of all.
@@ -607,7 +626,7 @@ void write_native(std::span<const Model> models, const std::string& path) {
     all.problems.insert(all.problems.end(), model.problems.begin(), model.problems.end());
     all.weights.insert(all.weights.end(), model.weights.begin(), model.weights.end());
   }
-  write(all, path, &costs);
+  write(all, to_file(path), &costs);
 }
 
 std::vector<Model> read_native(const TensorFile& file) {

@@ -12,6 +12,7 @@ namespace hinge {
 
 void write_native(const Model& model, const std::string& path);
 void write_native(std::span<const Model> models, const std::string& path);  // as save_models()
+std::string native_bytes(const Model& model);  // of the file write_native() would write
 
 // All models of the file, at least one.
 std::vector<Model> read_native(const TensorFile& file);

@@ -67,6 +67,19 @@ Result<void> save_model(const Model& model, const std::string& path, ModelFormat
   });
 }
 
+Result<std::string> model_to_bytes(const Model& model) {
+  return guard([&] { return native_bytes(model); });
+}
+
+Result<Model> model_from_bytes(std::string_view bytes) {
+  return guard([&] {
+    const auto raw = std::as_bytes(std::span(bytes.data(), bytes.size()));
+    std::vector<Model> models = read_native(TensorFile::parse(FileBytes::copy(raw), "", "model"));
+    if (models.size() != 1) fail("model.path", fmt::format("holds {} models", models.size()));
+    return std::move(models[0]);
+  });
+}
+
 Result<void> save_models(std::span<const Model> models, const std::string& path) {
   return guard([&] {
     if (models.empty()) fail("model.format", "there is no model to write");

@@ -138,6 +138,23 @@ TEST_P(KernelContract, ColumnsUpTo32Bits) {
 
 // To 1e-15 of the library's, and the bits of the scalar loop, wherever a number stands in the
 // array.
+TEST_P(KernelContract, ColumnsThatAscend) {
+  for (std::uint32_t size = 0; size < 70; ++size) {
+    std::vector<std::uint32_t> columns(size);
+    for (std::uint32_t k = 0; k < size; ++k) columns[k] = 0x80000000U - 35 + k;  // signs change
+    if (size > 2) columns.back() = 0xffffffffU;
+    EXPECT_TRUE(GetParam()->ascends(columns.data(), size)) << size;
+    for (std::uint32_t k = 1; k < size; ++k) {
+      std::vector<std::uint32_t> wrong = columns;
+      wrong[k] = wrong[k - 1];
+      EXPECT_FALSE(GetParam()->ascends(wrong.data(), size)) << size << " " << k;
+      wrong = columns;
+      std::swap(wrong[k], wrong[k - 1]);
+      EXPECT_FALSE(GetParam()->ascends(wrong.data(), size)) << size << " " << k;
+    }
+  }
+}
+
 TEST_P(KernelContract, ExponentialsOfNumbersBelowZero) {
   std::vector<double> x = {0.0,
                            -0.0,

@@ -211,6 +211,7 @@ class ModelFile : public testing::Test {
     expect_equal(model, *loaded);
     save(*loaded, folder_ / "again");
     EXPECT_EQ(read_file(folder_ / "again"), read_file(folder_ / "model"));
+    EXPECT_EQ(model_to_bytes(model).value(), read_file(folder_ / "model"));
   }
 
   static std::string verdict_of(const std::string& path) {
