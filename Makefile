@@ -62,7 +62,8 @@ test:
 
 .PHONY: test-deps
 test-deps:
-	@sh tools/install_deps.sh build test mpi
+	@sh tools/install_deps.sh build test
+	@sh tools/install_deps.sh mpi || echo 'MPI could not be installed: what needs it is skipped'
 
 .PHONY: test-rules
 test-rules: test-deps
@@ -90,7 +91,7 @@ test-tsan: test-deps
 
 .PHONY: clang
 clang:
-	@sh tools/install_deps.sh build test mpi clang
+	@sh tools/install_deps.sh build test clang
 	@$(call build_and_test,clang)
 
 .PHONY: fuzz
