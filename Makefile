@@ -64,7 +64,8 @@ test:
 
 .PHONY: test-deps
 test-deps:
-	@sh tools/install_deps.sh build test mpi
+	@sh tools/install_deps.sh build test
+	@sh tools/install_deps.sh mpi || echo 'MPI could not be installed: what needs it is skipped'
 
 .PHONY: test-rules
 test-rules: test-deps
@@ -113,7 +114,7 @@ test-python: python
 
 .PHONY: clang
 clang:
-	@sh tools/install_deps.sh build test mpi clang
+	@sh tools/install_deps.sh build test clang
 	@$(call build_and_test,clang)
 
 .PHONY: fuzz
