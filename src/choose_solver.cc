@@ -71,11 +71,11 @@ SolverChoice choose_solver(const TrainOptions& options, const Dataset& data) {
 }
 
 // Focus takes the same steps however many ranks there are; descent takes more rounds the more ranks
-// share columns. But every plane is as long as the columns. Measured, rounds and seconds to gaps of
-// 1e-3 and 1e-5, two and four ranks:
-//   columns       a9a 123    ccat 47,236    like real-sim 20,958    like news20 1,355,191
-//   focus         57, 200    75, 500        67, 720                 over 35 in 10 s, 2e-3
-//   dual          320, -     35 to 125, 570    57, 171              21 to 32, 60 to 70
+// share columns. But every plane is as long as the columns. Rounds to a gap of 1e-3, on two (and
+// four) ranks; on a9a descent does not come to 1e-5 in reasonable time:
+//   columns    a9a 123    ccat 47,236    like real-sim 20,958    like news20 1,355,191
+//   focus      57         75             67                      2e-3 after 10 s and 35 rounds
+//   dual       320        35 (125)       57                      21 (32)
 SolverChoice choose_solver(const TrainOptions& options, const Whole& whole, int ranks) {
   if (options.solver != Solver::automatic) return {options.solver, {}};
   if (!options.pegasos.kernel.linear()) return {Solver::pegasos, "it is the one with kernels"};
