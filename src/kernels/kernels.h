@@ -144,11 +144,12 @@ struct Kernels {
 // What this CPU can run, narrowest first; "scalar" is always there.
 std::span<const Kernels* const> available_kernels();
 
-// The fastest of them, by experience with CPUs of its maker.
+// The fastest of them, by experience.
 const Kernels& best_kernels();
 
 template <class Value>
-SparseRow<Value> row_of(const CsrView<Value>& m, std::uint64_t i) {
+__attribute__((always_inline)) inline SparseRow<Value> row_of(const CsrView<Value>& m,
+                                                              std::uint64_t i) {
   return {m.columns_of(i), m.values_of(i), m.size_of(i), m.full};
 }
 

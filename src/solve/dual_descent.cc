@@ -293,15 +293,16 @@ class DualDescent {
     if (problem_.free_bias) find_bias(point);
     for_blocks([&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
       Part part;
+      const Problem problem = problem_;  // nobody else's, lest it be loaded for every row
       for (std::uint64_t i = begin; i < end; ++i) {
-        const double g = problem_.free_bias ? gradient_[i] + problem_.y[i] * best_ - 1
-                         : at_zero_         ? -1
-                                            : problem_.y[i] * score(row_of(m_, i), point) - 1;
-        const double upper = problem_.upper(i);
+        const double y = problem.y[i], upper = problem.upper(i), alpha = alpha_[i];
+        const double g = problem.free_bias ? gradient_[i] + y * best_ - 1
+                         : at_zero_        ? -1
+                                           : y * score(row_of(m_, i), point) - 1;
         gradient_[i] = g;
         part.loss += upper * std::max(0.0, -g);
-        part.alpha += alpha_[i];
-        const double p = curvature(i) > 0 ? projected(g, alpha_[i], upper) : 0;
+        part.alpha += alpha;
+        const double p = curvature(i) > 0 ? projected(g, alpha, upper) : 0;
         part.squares += p * p;
       }
       parts[block] = part;
@@ -368,17 +369,16 @@ class DualDescent {
 
   // All rows that do not rest, in runs of neighbours, the runs shuffled.
   void choose_rows() {
-    chosen_.reserve(m_.rows);
-    for (int widened = 0;; ++widened, rest_beyond_ *= 2) {
-      chosen_.clear();
-      for (std::uint64_t i = 0; i < m_.rows; ++i) {
-        const double upper = problem_.upper(i);
-        const bool can_move = curvature(i) > 0 && upper > 0;
-        if (can_move && !rests(gradient_[i], alpha_[i], upper)) chosen_.push_back(i);
-      }
-      const double least = kLeastChosen * static_cast<double>(m_.rows);
-      if (widened == kWiden || static_cast<double>(chosen_.size()) >= least) break;
-    }
+    constexpr double kNever = std::numeric_limits<double>::infinity();
+    const bool all = nothing_known();
+    const auto slack = [&](std::uint64_t i) {
+      const double upper = problem_.upper(i), alpha = alpha_[i];
+      if (!(curvature(i) > 0) || !(upper > 0)) return kNever;
+      return all ? -kNever : alpha <= 0 ? gradient_[i] : alpha >= upper ? -gradient_[i] : -kNever;
+    };
+    const double least = kLeastChosen * static_cast<double>(m_.rows);
+    choose_near(m_.rows, slack, rest_beyond_, static_cast<std::uint64_t>(std::ceil(least)), kWiden,
+                chosen_);
     const std::uint64_t run = std::clamp<std::uint64_t>(chosen_.size() / kRuns, 1, neighbours_.run);
     std::vector<std::uint64_t> starts;
     for (std::uint64_t k = 0; k < chosen_.size(); k += run) starts.push_back(k);
@@ -399,8 +399,9 @@ class DualDescent {
     take_step();
   }
 
+  bool nothing_known() const { return solution_.iterations == 0 && options_.start.empty(); }
   bool rests(double g, double alpha, double upper) const {
-    if (solution_.iterations == 0 && options_.start.empty()) return false;  // nothing is known yet
+    if (nothing_known()) return false;
     return (alpha <= 0 && g > rest_beyond_) || (alpha >= upper && g < -rest_beyond_);
   }
 

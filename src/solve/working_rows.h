@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,6 +18,29 @@
 namespace hinge {
 
 constexpr double kCopyBelow = 0.2;  // of the entries of all rows
+
+// The rows whose slack(i) is at most `beyond`, ascending. While these are fewer than `least`,
+// `beyond` is doubled, `times` at most.
+template <class Slack>
+void choose_near(std::uint64_t rows, const Slack& slack, double& beyond, std::uint64_t least,
+                 int times, std::vector<std::uint64_t>& chosen) {
+  const auto choose = [&](double limit) {
+    chosen.clear();
+    chosen.reserve(rows);
+    for (std::uint64_t i = 0; i < rows; ++i) {
+      if (slack(i) <= limit) chosen.push_back(i);
+    }
+  };
+  choose(beyond);
+  if (chosen.size() >= least || times == 0) return;
+  choose(std::ldexp(beyond, times));  // of which those asked for are some
+  const auto near = [&](std::uint64_t i) { return slack(i) <= beyond; };
+  for (int k = 0; k < times; ++k) {
+    beyond *= 2;
+    if (static_cast<std::uint64_t>(std::ranges::count_if(chosen, near)) >= least) break;
+  }
+  std::erase_if(chosen, [&](std::uint64_t i) { return !near(i); });
+}
 
 template <class Value>
 class WorkingRows {
