@@ -19,8 +19,9 @@ from conftest import make_sparse
 
 
 def run(code, timeout=120):
-    """In a process of its own; prints go to the result."""
-    head = f"import sys\nsys.path.insert(0, {os.path.dirname(__file__)!r})\n"
+    """In a process of its own; prints go to the result. Ctrl-C is heard, though whoever started the tests may not care."""
+    head = (f"import signal, sys\nsys.path.insert(0, {os.path.dirname(__file__)!r})\n"
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n")
     done = subprocess.run([sys.executable, "-c", head + textwrap.dedent(code)], capture_output=True, text=True,
                           timeout=timeout)
     assert done.returncode == 0, done.stderr
