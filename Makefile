@@ -112,12 +112,12 @@ test-python: python
 	@cd build/python && HINGE=$(CURDIR)/build/hinge SCIPY_ARRAY_API=1 venv/bin/python -B -m pytest -c ../../pyproject.toml \
 	  --rootdir ../.. ../../python/tests $(PYTEST)
 
+# Programs that are killed, starved or launched in numbers behave alike whoever compiled them, and take long: not here.
 .PHONY: clang
 clang:
 	@sh tools/install_deps.sh build test clang
 	@$(call configure,clang,-DHINGE_TESTS=ON)
 	@$(call compile,clang)
-	@# Programs that are killed, starved or launched in numbers behave alike whoever compiled them; they take long.
 	@ctest --preset clang -j2 -E '^cli\.(checkpoint|faults|interrupt|mpi|mpi_data|planes)$$'
 
 .PHONY: fuzz

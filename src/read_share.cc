@@ -255,15 +255,7 @@ Result<Dataset> read_share(const std::string& source, const ReadOptions& options
                            Transport& transport, std::vector<Error>& warnings) {
   return guard([&] {
     Comm comm(transport);
-    try {
-      return read(source, options, comm, warnings);
-    } catch (const Failure& failure) {
-      comm.fail(failure.error);
-      throw;
-    } catch (const std::bad_alloc&) {
-      comm.fail(out_of_memory_error());
-      throw;
-    }
+    return comm.telling([&] { return read(source, options, comm, warnings); });
   });
 }
 

@@ -403,26 +403,16 @@ std::vector<TrainReport> run_alone(const Dataset& data, const TrainOptions& opti
   }
 }
 
-// Whatever makes this rank fail, the others are told: they would wait for it.
 std::vector<TrainReport> run_with_others(const Dataset& data, const TrainOptions& options,
                                          const TrainControl& control,
                                          std::span<const double> costs) {
   Comm comm(*control.ranks);
-  try {
+  return comm.telling([&] {
     agree_on(options, data, comm);
     comm.agree("checkpoint and resume",
                fmt::format("{}, {}", control.checkpoint.path.empty(), control.resume.empty()));
     return Trainer(data, options, control, &comm, whole_of(data, comm)).run(costs);
-  } catch (const Failure& failure) {
-    comm.fail(failure.error);
-    throw;
-  } catch (const std::bad_alloc&) {
-    comm.fail(out_of_memory_error());
-    throw;
-  } catch (const std::exception& problem) {
-    comm.fail(internal_error(problem.what()));
-    throw;
-  }
+  });
 }
 
 std::vector<TrainReport> run(const Dataset& data, const TrainOptions& options,

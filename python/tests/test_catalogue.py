@@ -119,7 +119,7 @@ def labels_kept(y, wanted):
 
 
 def categorical():
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     labels_kept(pandas.Categorical(np.where(Y > 0, "yes", "no")), ["no", "yes"])
 
 

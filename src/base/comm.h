@@ -15,7 +15,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <new>
 #include <span>
 #include <string>
 #include <vector>
@@ -81,6 +83,22 @@ class Comm {
   void together(const std::function<void()>& f);
   // This rank cannot go on. What came from others is not told again.
   void fail(const Error& error) noexcept;
+  // Runs f, which talks to the others; whatever makes it fail here, they are told.
+  template <class F>
+  auto telling(const F& f) {
+    try {
+      return f();
+    } catch (const Failure& failure) {
+      fail(failure.error);
+      throw;
+    } catch (const std::bad_alloc&) {
+      fail(out_of_memory_error());
+      throw;
+    } catch (const std::exception& problem) {
+      fail(internal_error(problem.what()));
+      throw;
+    }
+  }
 
   void raise(Wish wish) { wishes_[static_cast<std::size_t>(wish)] = 1; }
   bool raised(Wish wish) const { return arrived_[static_cast<std::size_t>(wish)] > 0; }
