@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <limits>
 
 #include "kernels/kernels.h"
 
@@ -132,6 +133,100 @@ HINGE_INLINE CornerSums corner_move_body(const Corners& corners, double t, doubl
     std::memcpy(status + k, now, (corners.size - k) * sizeof *status);
   }
   return {sum_lanes(sums.loss), sum_lanes(sums.status), sum_lanes(sums.product)};
+}
+
+// The last rows, fewer than eight, with others of no cost behind them.
+struct LastBoxed {
+  double gradient[8] = {}, alpha[8] = {}, factor[8] = {};
+  HINGE_INLINE LastBoxed(const Boxed& all, std::size_t from) {
+    for (std::size_t k = 0; from + k < all.size; ++k) {
+      gradient[k] = all.gradient[from + k];
+      alpha[k] = all.alpha[from + k];
+      factor[k] = all.factor == nullptr ? 1.0 : all.factor[from + k];
+    }
+  }
+  HINGE_INLINE Boxed view(double cost) const { return {gradient, alpha, factor, 8, cost}; }
+};
+
+struct BoxedLanes {
+  Four loss[2] = {}, alpha[2] = {}, squares[2] = {};
+};
+
+template <bool kFactors>
+HINGE_INLINE void weigh_eight(const Boxed& rows, std::size_t k, BoxedLanes& sums) {
+  const Four zero = {};
+  for (std::size_t f = 0; f < 2; ++f, k += 4) {
+    const Four g = load_four(rows.gradient + k), alpha = load_four(rows.alpha + k);
+    const Four upper = kFactors ? rows.cost * load_four(rows.factor + k) : zero + rows.cost;
+    const Four falls = g < zero ? g : zero, rises = g > zero ? g : zero;
+    sums.loss[f] -= upper * falls;
+    sums.alpha[f] += alpha;
+    const Four follow = (alpha < upper ? falls : zero) + (alpha > zero ? rises : zero);
+    sums.squares[f] += follow * follow;
+  }
+}
+
+HINGE_INLINE BoxedSums weigh_body(const Boxed& rows) {
+  BoxedLanes sums;
+  std::size_t k = 0;
+  if (rows.factor == nullptr) {
+    for (; k + 8 <= rows.size; k += 8) weigh_eight<false>(rows, k, sums);
+  } else {
+    for (; k + 8 <= rows.size; k += 8) weigh_eight<true>(rows, k, sums);
+  }
+  if (k < rows.size) {
+    const LastBoxed last(rows, k);
+    weigh_eight<true>(last.view(rows.cost), 0, sums);
+  }
+  return {sum_lanes(sums.loss), sum_lanes(sums.alpha), sum_lanes(sums.squares)};
+}
+
+HINGE_INLINE Four slacks_of_four(const Boxed& rows, std::size_t k) {
+  const Four zero = {}, never = zero - std::numeric_limits<double>::infinity();
+  const Four g = load_four(rows.gradient + k), alpha = load_four(rows.alpha + k);
+  const Four upper =
+      rows.factor != nullptr ? rows.cost * load_four(rows.factor + k) : zero + rows.cost;
+  const Four above = alpha >= upper ? -g : never;
+  return alpha <= zero ? g : above;
+}
+
+HINGE_INLINE void slacks_body(const Boxed& rows, double* out) {
+  std::size_t k = 0;
+  for (; k + 4 <= rows.size; k += 4) store_four(out + k, slacks_of_four(rows, k));
+  if (k == rows.size) return;
+  const LastBoxed last(rows, k);
+  double rest[4];
+  store_four(rest, slacks_of_four(last.view(rows.cost), 0));
+  std::memcpy(out + k, rest, (rows.size - k) * sizeof *out);
+}
+
+HINGE_INLINE double loss_along_body(const double* from, const double* to, const double* c,
+                                    std::size_t size, double t) {
+  const Four zero = {};
+  Four sums[2] = {};
+  const auto add = [&](const double* a, const double* b, const double* cost, std::size_t f) {
+    const Four start = load_four(a), end = b == nullptr ? zero - 1.0 : load_four(b);
+    const Four there = start + t * (end - start);
+    const Four loss = there < zero ? there : zero;
+    sums[f] -= cost == nullptr ? loss : load_four(cost) * loss;
+  };
+  const auto at = [](const double* x, std::size_t k) { return x == nullptr ? nullptr : x + k; };
+  std::size_t k = 0;
+  for (; k + 8 <= size; k += 8) {
+    add(from + k, at(to, k), at(c, k), 0);
+    add(from + k + 4, at(to, k + 4), at(c, k + 4), 1);
+  }
+  if (k < size) {
+    double a[8] = {}, b[8] = {}, cost[8] = {};
+    for (std::size_t j = 0; k + j < size; ++j) {
+      a[j] = from[k + j];
+      b[j] = to == nullptr ? -1.0 : to[k + j];
+      cost[j] = c == nullptr ? 1.0 : c[k + j];
+    }
+    add(a, b, cost, 0);
+    add(a + 4, b + 4, cost + 4, 1);
+  }
+  return sum_lanes(sums);
 }
 
 // Some rows together: w is loaded, and stored, once for all of them.

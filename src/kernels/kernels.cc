@@ -76,7 +76,7 @@ HINGE_INLINE void add_run(const SparseRow<Value>& row, double a, double* w) {
 }
 
 template <class Value>
-double dot_scalar(SparseRow<Value> row, const double* w) {
+HINGE_INLINE double dot_scalar_body(const SparseRow<Value>& row, const double* w) {
   if (row.run) return dot_run(row, w);
   double lanes[8] = {};
   std::size_t k = 0;
@@ -87,6 +87,19 @@ double dot_scalar(SparseRow<Value> row, const double* w) {
   }
   add_tail(row, k, w, lanes);
   return sum_lanes(lanes);
+}
+
+template <class Value>
+double dot_scalar(SparseRow<Value> row, const double* w) {
+  return dot_scalar_body(row, w);
+}
+
+template <class Value>
+void gradients_scalar(const CsrView<Value>& m, std::uint64_t begin, std::uint64_t end,
+                      const std::int8_t* y, const double* w, double shift, double* out) {
+  for (std::uint64_t i = begin; i < end; ++i) {
+    out[i - begin] = y[i] * (dot_scalar_body(row_of(m, i), w) + shift) - 1;
+  }
 }
 
 // Columns of a row are distinct, so the order of these additions does not matter. Scatter
@@ -344,6 +357,16 @@ HINGE_INLINE double find_bends_body(Bends& bends, double t_max) {
   attributes double find_bends_##suffix(Bends& bends, double t_max) {                             \
     return find_bends_body(bends, t_max);                                                         \
   }                                                                                               \
+  attributes BoxedSums weigh_##suffix(const Boxed& rows) {                                        \
+    return weigh_body(rows);                                                                      \
+  }                                                                                               \
+  attributes void slacks_##suffix(const Boxed& rows, double* out) {                               \
+    slacks_body(rows, out);                                                                       \
+  }                                                                                               \
+  attributes double loss_along_##suffix(const double* from, const double* to, const double* c,    \
+                                        std::size_t size, double t) {                             \
+    return loss_along_body(from, to, c, size, t);                                                 \
+  }                                                                                               \
   attributes double corner_slope_##suffix(const Corners& corners, double t) {                     \
     return corner_slope_body(corners, t);                                                         \
   }                                                                                               \
@@ -380,6 +403,8 @@ constexpr Kernels kScalar = {.name = "scalar",
                              .dot_f64 = dot_scalar<double>,
                              .add_f32 = add_scalar<float>,
                              .add_f64 = add_scalar<double>,
+                             .gradients_f32 = gradients_scalar<float>,
+                             .gradients_f64 = gradients_scalar<double>,
                              .dot_many_f32 = dot_many_scalar<float>,
                              .dot_many_f64 = dot_many_scalar<double>,
                              .add_many_f32 = add_many_scalar<float>,
@@ -388,6 +413,9 @@ constexpr Kernels kScalar = {.name = "scalar",
                              .add_dense = add_dense_scalar,
                              .dot_dense = dot_dense_scalar,
                              .find_bends = find_bends_scalar,
+                             .weigh = weigh_scalar,
+                             .slacks = slacks_scalar,
+                             .loss_along = loss_along_scalar,
                              .corner_slope = corner_slope_scalar,
                              .corner_move = corner_move_scalar,
                              .dot_full_f32 = dot_full_scalar<float>,
@@ -409,23 +437,47 @@ const double* gather_base(const double* w) {
                                          (std::uintptr_t{1} << 31) * sizeof(double));
 }
 
-__attribute__((target("avx2"))) __m256d widen4(const float* v) {
+#define HINGE_AVX2 __attribute__((target("avx2")))
+
+HINGE_AVX2 __m256d widen4(const float* v) {
   return _mm256_cvtps_pd(_mm_loadu_ps(v));
 }
-__attribute__((target("avx2"))) __m256d widen4(const double* v) {
+HINGE_AVX2 __m256d widen4(const double* v) {
   return _mm256_loadu_pd(v);
 }
 
 // Single loads rather than a gather instruction: on AMD's CPUs gathers take longer, and on several
 // of Intel's since their microcode was mended; a load also sees what was stored just before.
-__attribute__((target("avx2"))) __m256d load4(const double* w, const std::uint32_t* c) {
+HINGE_AVX2 __m256d load4(const double* w, const std::uint32_t* c) {
   const __m128d low = _mm_loadh_pd(_mm_load_sd(w + c[0]), w + c[1]);
   const __m128d high = _mm_loadh_pd(_mm_load_sd(w + c[2]), w + c[3]);
   return _mm256_set_m128d(high, low);
 }
 
+// The first `left` elements of four; none of the others is read.
+HINGE_AVX2 HINGE_INLINE __m256d widen4(const float* v, __m128i mask) {
+  return _mm256_cvtps_pd(_mm_maskload_ps(v, mask));
+}
+HINGE_AVX2 HINGE_INLINE __m256d widen4(const double* v, __m128i mask) {
+  return _mm256_maskload_pd(v, _mm256_cvtepi32_epi64(mask));
+}
+// sum + v w[c] where the mask says so. Elsewhere sum stays: adding even a zero could change the
+// sign of one. Columns that are not there are taken to be `any`, which is.
 template <class Value>
-__attribute__((target("avx2"))) double dot_avx2(SparseRow<Value> row, const double* w) {
+HINGE_AVX2 HINGE_INLINE __m256d add_masked(__m256d sum, const Value* v, const std::uint32_t* c,
+                                           __m128i mask, __m128i any, const double* w) {
+  alignas(16) std::uint32_t columns[4];
+  const __m128i loaded = _mm_maskload_epi32(reinterpret_cast<const int*>(c), mask);
+  _mm_store_si128(reinterpret_cast<__m128i*>(columns), _mm_blendv_epi8(any, loaded, mask));
+  const __m256d added = _mm256_add_pd(sum, _mm256_mul_pd(widen4(v, mask), load4(w, columns)));
+  return _mm256_blendv_pd(sum, added, _mm256_castsi256_pd(_mm256_cvtepi32_epi64(mask)));
+}
+
+// Rows are short and their lengths as good as random: the last elements, fewer than eight, are
+// taken without a jump that would have to be guessed.
+template <class Value>
+HINGE_AVX2 HINGE_INLINE double dot_avx2_body(const SparseRow<Value>& row, const double* w) {
+  alignas(32) static constexpr std::int32_t kMasks[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
   if (row.run) return dot_run(row, w);
   __m256d low = _mm256_setzero_pd(), high = _mm256_setzero_pd();
   std::size_t k = 0;
@@ -434,25 +486,45 @@ __attribute__((target("avx2"))) double dot_avx2(SparseRow<Value> row, const doub
     high = _mm256_add_pd(high,
                          _mm256_mul_pd(widen4(row.values + k + 4), load4(w, row.columns + k + 4)));
   }
-  double lanes[8];
-  _mm256_storeu_pd(lanes, low);
-  _mm256_storeu_pd(lanes + 4, high);
-  add_tail(row, k, w, lanes);
-  return sum_lanes(lanes);
+  if (k < row.size) {
+    const auto* const masks = reinterpret_cast<const __m128i*>(kMasks + 8 - (row.size - k));
+    const __m128i any = _mm_set1_epi32(static_cast<int>(row.columns[k]));
+    low = add_masked(low, row.values + k, row.columns + k, _mm_loadu_si128(masks), any, w);
+    high = add_masked(high, row.values + k + 4, row.columns + k + 4, _mm_loadu_si128(masks + 1),
+                      any, w);
+  }
+  const __m256d pairs = _mm256_add_pd(low, high);  // as sum_lanes() has it
+  const __m128d sums = _mm_add_pd(_mm256_castpd256_pd128(pairs), _mm256_extractf128_pd(pairs, 1));
+  return _mm_cvtsd_f64(_mm_add_sd(sums, _mm_unpackhi_pd(sums, sums)));
 }
 
 template <class Value>
-__attribute__((target("avx2"))) void add_avx2(SparseRow<Value> row, double a, double* w) {
+HINGE_AVX2 double dot_avx2(SparseRow<Value> row, const double* w) {
+  return dot_avx2_body(row, w);
+}
+
+template <class Value>
+HINGE_AVX2 void gradients_avx2(const CsrView<Value>& m, std::uint64_t begin, std::uint64_t end,
+                               const std::int8_t* y, const double* w, double shift, double* out) {
+  for (std::uint64_t i = begin; i < end; ++i) {
+    out[i - begin] = y[i] * (dot_avx2_body(row_of(m, i), w) + shift) - 1;
+  }
+}
+
+template <class Value>
+HINGE_AVX2 void add_avx2(SparseRow<Value> row, double a, double* w) {
   add_body(row, a, w);
 }
 
-HINGE_MANY(avx2, __attribute__((target("avx2"))))
+HINGE_MANY(avx2, HINGE_AVX2)
 
 constexpr Kernels kAvx2 = {.name = "avx2",
                            .dot_f32 = dot_avx2<float>,
                            .dot_f64 = dot_avx2<double>,
                            .add_f32 = add_avx2<float>,
                            .add_f64 = add_avx2<double>,
+                           .gradients_f32 = gradients_avx2<float>,
+                           .gradients_f64 = gradients_avx2<double>,
                            .dot_many_f32 = dot_many_avx2<float>,
                            .dot_many_f64 = dot_many_avx2<double>,
                            .add_many_f32 = add_many_avx2<float>,
@@ -461,6 +533,9 @@ constexpr Kernels kAvx2 = {.name = "avx2",
                            .add_dense = add_dense_avx2,
                            .dot_dense = dot_dense_avx2,
                            .find_bends = find_bends_avx2,
+                           .weigh = weigh_avx2,
+                           .slacks = slacks_avx2,
+                           .loss_along = loss_along_avx2,
                            .corner_slope = corner_slope_avx2,
                            .corner_move = corner_move_avx2,
                            .dot_full_f32 = dot_full_avx2<float>,

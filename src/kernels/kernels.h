@@ -56,12 +56,32 @@ struct CornerSums {
   double product = 0;  // sum_i c_i status_i (1 - z_i)
 };
 
+// Rows of the dual: variables between 0 and cost c_i, and the gradients there, g_i = y_i <w, x_i>
+// - 1.
+struct Boxed {
+  const double* gradient;
+  const double* alpha;
+  const double* factor;  // c_i; nullptr: all 1
+  std::size_t size;
+  double cost;
+};
+struct BoxedSums {
+  double loss = 0;     // sum_i cost c_i max(0, -g_i)
+  double alpha = 0;    // sum_i alpha_i
+  double squares = 0;  // of the gradients where they can be followed inside the box
+};
+
 struct Kernels {
   std::string_view name;                                     // "scalar", "avx2", "avx512"
   double (*dot_f32)(SparseRow<float> row, const double* w);  // sum_k values[k] w[columns[k]]
   double (*dot_f64)(SparseRow<double> row, const double* w);
   void (*add_f32)(SparseRow<float> row, double a, double* w);  // w[columns[k]] += a values[k]
   void (*add_f64)(SparseRow<double> row, double a, double* w);
+  // out[i - begin] = y_i (<w, x_i> + shift) - 1 of the rows i from begin to end
+  void (*gradients_f32)(const CsrView<float>& m, std::uint64_t begin, std::uint64_t end,
+                        const std::int8_t* y, const double* w, double shift, double* out);
+  void (*gradients_f64)(const CsrView<double>& m, std::uint64_t begin, std::uint64_t end,
+                        const std::int8_t* y, const double* w, double shift, double* out);
   // out[c] = sum_k values[k] w[columns[k] * stride + c]
   void (*dot_many_f32)(SparseRow<float> row, const double* w, std::size_t stride, double* out);
   void (*dot_many_f64)(SparseRow<double> row, const double* w, std::size_t stride, double* out);
@@ -73,6 +93,13 @@ struct Kernels {
   double (*dot_dense)(const double* x, const double* y, std::size_t size);    // sum_k x[k] y[k]
   // See Bends.
   double (*find_bends)(Bends& bends, double t_max);
+  BoxedSums (*weigh)(const Boxed& rows);
+  // How far inside its bound each gradient keeps its variable: g_i at 0, -g_i at the upper one,
+  // -infinity between them.
+  void (*slacks)(const Boxed& rows, double* out);
+  // sum_i c_i max(0, -(from_i + t (to_i - from_i))), where no `to` is -1 everywhere, no c all 1
+  double (*loss_along)(const double* from, const double* to, const double* c, std::size_t size,
+                       double t);
   // sum_i c_i d_i status_i(t)
   double (*corner_slope)(const Corners& corners, double t);
   // z_i + t d_i, the status there, and sums of both; may write to where it reads.
@@ -103,6 +130,14 @@ struct Kernels {
 
   double dot(SparseRow<float> row, const double* w) const { return dot_f32(row, w); }
   double dot(SparseRow<double> row, const double* w) const { return dot_f64(row, w); }
+  void gradients(const CsrView<float>& m, std::uint64_t begin, std::uint64_t end,
+                 const std::int8_t* y, const double* w, double shift, double* out) const {
+    gradients_f32(m, begin, end, y, w, shift, out);
+  }
+  void gradients(const CsrView<double>& m, std::uint64_t begin, std::uint64_t end,
+                 const std::int8_t* y, const double* w, double shift, double* out) const {
+    gradients_f64(m, begin, end, y, w, shift, out);
+  }
   void add(SparseRow<float> row, double a, double* w) const { add_f32(row, a, w); }
   void add(SparseRow<double> row, double a, double* w) const { add_f64(row, a, w); }
   void dot_many(SparseRow<float> row, const double* w, std::size_t stride, double* out) const {

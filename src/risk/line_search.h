@@ -13,6 +13,8 @@
 #include <span>
 #include <vector>
 
+#include "kernels/kernels.h"
+
 namespace hinge {
 
 class LineSearch {
@@ -26,15 +28,21 @@ class LineSearch {
   void add(double u, double c, double d) {
     if (d == 0 || u == 0) return;
     if (c > 0 || (c == 0 && d > 0)) slope_ += u * d;  // counts just beyond t = 0
-    add_bend(u, c, d);
-  }
-  // The same of one whose slope just beyond t = 0 is in b already.
-  void add_bend(double u, double c, double d) {
     const double size = std::abs(d);
-    if ((c < 0) != (d < 0) && c != 0 && u > 0 && std::abs(c) < t_max_ * size) {
+    if ((c < 0) != (d < 0) && c != 0 && std::abs(c) < t_max_ * size) {
       bends_.push_back({-c / d, u * size});
     }
   }
+  // So many of them at once.
+  void add(Bends& run, std::size_t size, const Kernels& kernels) {
+    for (std::size_t k = size; k < Bends::kRun; ++k) run.c[k] = run.d[k] = run.rise[k] = 0;
+    slope_ += kernels.find_bends(run, t_max_);
+    for (std::size_t k = 0; k < size; ++k) {
+      if (run.bucket[k] < Bends::kBuckets) bends_.push_back({-run.c[k] / run.d[k], run.rise[k]});
+    }
+  }
+
+  double slope() const { return slope_; }  // f' just beyond t = 0
 
   // The smallest t in [0, t_max] that minimises f; infinity if f falls for ever. Uses up what was
   // added.

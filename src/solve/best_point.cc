@@ -30,43 +30,43 @@ void BestPoint::offer(const Point& point, double enough, bool thorough) {
   if (thorough) move_along({}, true);  // to the best multiple
 }
 
+// The line search on best + t sign (to - best), t >= 0.
+void BestPoint::look_along(const Point& to, double inner, double sign) {
+  const bool zero = to.w.empty();
+  search_.restart(std::max(0.0, to.square - 2 * inner + square_), sign * (inner - square_));
+  Bends run;
+  for (std::uint64_t from = 0; from < gradient_.size(); from += Bends::kRun) {
+    const std::size_t size = std::min<std::size_t>(Bends::kRun, gradient_.size() - from);
+    for (std::size_t k = 0; k < size; ++k) {
+      const double here = gradient_[from + k];
+      run.c[k] = -here;
+      run.d[k] = sign * (here - (zero ? -1.0 : to.gradient[from + k]));
+      run.rise[k] = problem_.upper(from + k);
+    }
+    search_.add(run, size, kernels_);
+  }
+}
+
 // To the best point of best + t (to - best), where no point means w = 0; t >= 0 unless `both_ways`.
 void BestPoint::move_along(const Point& to, bool both_ways) {
   const bool zero = to.w.empty();
-  const auto end = [&](std::uint64_t i) { return zero ? -1.0 : to.gradient[i]; };
-  const std::uint64_t rows = gradient_.size();
   double inner = 0;  // of both points
   for (std::size_t j = 0; !zero && j < problem_.regularised(); ++j) inner += w_[j] * to.w[j];
-  // Which way does P fall? Rows at a bend are slopes up either way.
-  double slope = inner - square_, ahead = 0, behind = 0;
-  for (std::uint64_t i = 0; i < rows; ++i) {
-    if (gradient_[i] > 0) continue;
-    const double part = problem_.upper(i) * (gradient_[i] - end(i));
-    if (gradient_[i] < 0) {
-      slope += part;
-    } else {
-      ahead += std::max(0.0, part);
-      behind += std::max(0.0, -part);
-    }
-  }
-  const double sign = slope + ahead < 0 ? 1 : both_ways && behind - slope < 0 ? -1 : 0;
-  if (sign == 0) return;
-  search_.reserve(rows);
-  search_.restart(std::max(0.0, to.square - 2 * inner + square_),
-                  sign > 0 ? slope + ahead : behind - slope);
-  for (std::uint64_t i = 0; i < rows; ++i) {
-    search_.add_bend(problem_.upper(i), -gradient_[i], sign * (gradient_[i] - end(i)));
-  }
+  // Which way does P fall?
+  double sign = 1;
+  look_along(to, inner, sign);
+  if (both_ways && search_.slope() >= 0) look_along(to, inner, sign = -1);
+  if (search_.slope() >= 0) return;
   // Beyond the points of the line rounding grows from one to the next; less than the minimum is a
   // gain too.
   double t = sign * search_.minimum();
   const auto noise = [&] { return std::abs(1 - t) * noise_ + std::abs(t) + kMoveNoise; };
   while (t != 0 && noise() > kMostNoise) t /= 2;
   const auto there = [&t](double from, double to_there) { return from + t * (to_there - from); };
-  double loss = 0;
-  for (std::uint64_t i = 0; i < rows; ++i) {
-    loss += problem_.upper(i) * std::max(0.0, -there(gradient_[i], end(i)));
-  }
+  const double loss =
+      problem_.cost * kernels_.loss_along(gradient_.data(), zero ? nullptr : to.gradient.data(),
+                                          problem_.costs.empty() ? nullptr : problem_.costs.data(),
+                                          gradient_.size(), t);
   const double square = (1 - t) * (1 - t) * square_ + 2 * t * (1 - t) * inner + t * t * to.square;
   if (!(square / 2 + loss < primal_)) return;  // rounding
   noise_ = noise();
@@ -76,7 +76,9 @@ void BestPoint::move_along(const Point& to, bool both_ways) {
     if (j < problem_.regularised()) square_ += w_[j] * w_[j];
   }
   primal_ = square_ / 2 + loss;
-  for (std::uint64_t i = 0; i < rows; ++i) gradient_[i] = there(gradient_[i], end(i));
+  for (std::uint64_t i = 0; i < gradient_.size(); ++i) {
+    gradient_[i] = there(gradient_[i], zero ? -1.0 : to.gradient[i]);
+  }
 }
 
 void BestPoint::archive(Archive& archive) {

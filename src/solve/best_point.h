@@ -17,7 +17,8 @@ namespace hinge {
 
 class BestPoint {
  public:
-  explicit BestPoint(const Problem& problem) : problem_(problem) {}
+  BestPoint(const Problem& problem, const Kernels& kernels)
+      : problem_(problem), kernels_(kernels) {}
 
   struct Point {
     std::span<const double> w;
@@ -43,10 +44,12 @@ class BestPoint {
  private:
   void take(const Point& point);
   void move_along(const Point& to, bool both_ways);
+  void look_along(const Point& to, double inner, double sign);
 
   static constexpr double kFarthest = 8;  // along a line, in its lengths
 
   const Problem& problem_;
+  const Kernels& kernels_;
   LineSearch search_{0, 0, kFarthest};
   std::vector<double> w_, gradient_;  // empty: 0
   double square_ = 0, primal_ = std::numeric_limits<double>::infinity();

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <numeric>
 
 #include "base/archive.h"
 #include "base/error.h"
@@ -18,6 +18,7 @@
 #include "risk/free_bias.h"
 #include "solve/batches.h"
 #include "solve/best_point.h"
+#include "solve/gradients.h"
 #include "solve/solver.h"
 #include "solve/stall_watch.h"
 #include "solve/working_rows.h"
@@ -32,6 +33,7 @@ constexpr std::uint64_t kLeaps = 10;      // the same, at least,
 constexpr double kExactShare = 4;         // and until they took so many passes themselves
 constexpr double kFirstLook = 0.06;       // first exact pass: estimated gap below this share of P
 constexpr double kNextLook = 0.2;         // later ones: below this share of the last exact gap
+constexpr double kMostDoubt = 5;          // of an estimate, which leaves out rows: so many times it
 constexpr double kLeastWork = 0.3;     // passes between two exact ones; few rows take many epochs
 constexpr double kLeastChosen = 0.05;  // of the rows: with fewer others are soon missed,
 constexpr int kWiden = 4;              // so more are chosen, this many times twice as far away
@@ -41,9 +43,9 @@ constexpr double kStiffness = 0.03;       // r of a free bias, times the mean sq
 constexpr double kLeastPull = 1;          // r of a free bias, times all costs, is no less
 constexpr double kLeapAfter = 20;         // epochs: the problem is not one of the easy ones
 constexpr double kLeapWidth = 8;          // later by so much for each column a nonzero
-constexpr double kMeanAbove = 2;          // times the best gap: w is so bad that the mean is better
-constexpr double kLeapNoise = 2e-15;      // of |w|^2, times its length: a gain below is rounding
-constexpr double kLeastAwake = 0.6;       // of the rows chosen; below, the others are left out
+constexpr double kMeanAbove = 1;      // times the best gap, above which the mean is better than w
+constexpr double kLeapNoise = 2e-15;  // of |w|^2, times its length: a gain below is rounding
+constexpr double kLeastAwake = 0.6;   // of the rows chosen; below, the others are left out
 
 template <class Value>
 class DualDescent {
@@ -58,13 +60,12 @@ class DualDescent {
         kernels_(*options.kernels),
         monitor_(monitor),
         pool_(pool),
-        cuts_(cut_rows(*problem.data)),
         neighbours_(neighbours_in(*problem.data, m.rows)),
         w_(problem.dimension()),
         alpha_(m.rows),
         square_(m.rows),
-        gradient_(m.rows, -1.0),
-        best_point_(problem),
+        gradients_(problem, m, kernels_, pool),
+        best_point_(problem, kernels_),
         rows_(m) {
     for (std::uint64_t i = 0; problem.free_bias && i < m.rows; ++i) {
       if (problem.y[i] > 0) slope_ -= problem.factor(i);
@@ -89,7 +90,7 @@ class DualDescent {
     archive.sized(w_, problem_.dimension());
     archive.sized(alpha_, m_.rows);
     archive.sized(best_alpha_, problem_.free_bias ? m_.rows : 0);
-    archive.sized(gradient_, m_.rows);
+    archive.sized(gradients_.all(), m_.rows);
     archive.sized_or_empty(step_by_row_, m_.rows);
     archive.sized(step_w_, step_by_row_.empty() ? 0 : problem_.dimension());
     archive(step_sum_, best_point_, dual_, exact_gap_, estimate_, trust_, rest_beyond_, refreshes_,
@@ -138,7 +139,7 @@ class DualDescent {
   }
 
   void start() {
-    for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+    gradients_.for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
         const double sum =
             square_of(row_of(m_, i)) + (problem_.free_bias ? 0.0 : problem_.bias * problem_.bias);
@@ -162,20 +163,11 @@ class DualDescent {
 
   // A primal point from elsewhere.
   void compare(const std::vector<double>& w) {
-    for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
-      for (std::uint64_t i = begin; i < end; ++i) {
-        const double inner = kernels_.dot(row_of(m_, i), w.data());
-        const double shift = problem_.bias == 0 ? 0.0 : problem_.bias * w.back();
-        gradient_[i] = problem_.y[i] * (inner + shift) - 1;
-      }
-    });
+    BoxedSums sums = gradients_.find_and_weigh(w, alpha_);
+    if (problem_.free_bias) sums = gradients_.shift_and_weigh(w.back(), alpha_);
     const double square = square_of_weights(w);
-    double loss = 0;
-    for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      loss += problem_.upper(i) * std::max(0.0, -gradient_[i]);
-    }
-    if (!std::isfinite(square / 2 + loss)) return;
-    best_point_.offer({w, gradient_, square, square / 2 + loss}, 0, false);
+    if (!std::isfinite(square / 2 + sums.loss)) return;
+    best_point_.offer({w, gradients_.all(), square, square / 2 + sums.loss}, 0, false);
     solution_.rows_touched += m_.rows;
   }
 
@@ -259,26 +251,19 @@ class DualDescent {
     return gradient;
   }
 
-  // Scores all rows at a point, and finds the bias that is best there.
-  void find_bias(const std::vector<double>& point) {
+  // The bias that is best at a point.
+  double best_bias_at(std::span<const double> point) {
+    gradients_.find(point);
     std::vector<double> places(m_.rows);  // of the bias, where losses bend
-    for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
-      for (std::uint64_t i = begin; i < end; ++i) {
-        gradient_[i] = at_zero_ ? 0.0 : problem_.y[i] * kernels_.dot(row_of(m_, i), point.data());
-        places[i] = problem_.y[i] * (1 - gradient_[i]);
-      }
+    gradients_.for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) places[i] = -problem_.y[i] * gradients_.all()[i];
     });
-    best_ = search_.find(places, problem_.costs, cuts_, slope_, best_, pool_).at;
-    if (at_zero_) centre_ = best_;
+    return search_.find(places, problem_.costs, gradients_.cuts(), slope_, best_, pool_).at;
   }
 
   // Exact D, and P and gradients at w from all rows; remembers the best point. Leaps go to and fro
   // about the optimum: where w is far worse than the best point, their mean takes its place.
   void refresh() {
-    struct Part {
-      double loss = 0, alpha = 0, squares = 0;
-    };
-    std::vector<Part> parts(cuts_.size() - 1);
     if (leapt_) rebuild();
     const bool at_mean = leaps_ > 0 && estimate_ > kMeanAbove * exact_gap_;
     if (problem_.free_bias) {
@@ -290,28 +275,14 @@ class DualDescent {
     }
     leaps_ = 0;
     std::vector<double>& point = at_mean ? mean_ : w_;
-    if (problem_.free_bias) find_bias(point);
-    for_blocks([&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
-      Part part;
-      const Problem problem = problem_;  // nobody else's, lest it be loaded for every row
-      for (std::uint64_t i = begin; i < end; ++i) {
-        const double y = problem.y[i], upper = problem.upper(i), alpha = alpha_[i];
-        const double g = problem.free_bias ? gradient_[i] + y * best_ - 1
-                         : at_zero_        ? -1
-                                           : y * score(row_of(m_, i), point) - 1;
-        gradient_[i] = g;
-        part.loss += upper * std::max(0.0, -g);
-        part.alpha += alpha;
-        const double p = curvature(i) > 0 ? projected(g, alpha, upper) : 0;
-        part.squares += p * p;
-      }
-      parts[block] = part;
-    });
-    Part sum;
-    for (const Part& part : parts) {
-      sum.loss += part.loss;
-      sum.alpha += part.alpha;
-      sum.squares += part.squares;
+    const std::span<const double> nonzero = at_zero_ ? std::span<const double>() : point;
+    BoxedSums sum;
+    if (problem_.free_bias) {
+      best_ = best_bias_at(nonzero);
+      if (at_zero_) centre_ = best_;
+      sum = gradients_.shift_and_weigh(best_, alpha_);
+    } else {
+      sum = gradients_.find_and_weigh(nonzero, alpha_);
     }
     const double norm = square_of_weights(w_), square = at_mean ? square_of_weights(point) : norm;
     if (problem_.free_bias) point.back() = best_;
@@ -328,11 +299,11 @@ class DualDescent {
     if (at_zero_ && !problem_.free_bias) {
       best_point_.offer_zero(sum.loss);
     } else {
-      best_point_.offer({point, gradient_, square, square / 2 + sum.loss},
+      best_point_.offer({point, gradients_.all(), square, square / 2 + sum.loss},
                         dual_ / (1 - std::min(0.5, monitor_.limits().gap)), slow());
     }
     exact_gap_ = best_point_.primal() - dual;
-    if (estimate_ > 0) trust_ = std::clamp(exact_gap_ / estimate_, 0.02, 1.5);
+    if (estimate_ > 0) trust_ = std::clamp(exact_gap_ / estimate_, 0.02, kMostDoubt);
     rest_beyond_ = kRestFactor * std::sqrt(sum.squares / static_cast<double>(m_.rows));
     if (!at_zero_) solution_.rows_touched += m_.rows;
     at_zero_ = false;
@@ -369,16 +340,16 @@ class DualDescent {
 
   // All rows that do not rest, in runs of neighbours, the runs shuffled.
   void choose_rows() {
-    constexpr double kNever = std::numeric_limits<double>::infinity();
-    const bool all = nothing_known();
-    const auto slack = [&](std::uint64_t i) {
-      const double upper = problem_.upper(i), alpha = alpha_[i];
-      if (!(curvature(i) > 0) || !(upper > 0)) return kNever;
-      return all ? -kNever : alpha <= 0 ? gradient_[i] : alpha >= upper ? -gradient_[i] : -kNever;
-    };
     const double least = kLeastChosen * static_cast<double>(m_.rows);
-    choose_near(m_.rows, slack, rest_beyond_, static_cast<std::uint64_t>(std::ceil(least)), kWiden,
-                chosen_);
+    if (nothing_known()) {
+      chosen_.resize(m_.rows);
+      std::iota(chosen_.begin(), chosen_.end(), std::uint64_t{0});
+    } else {
+      choose_near(kernels_, gradients_.boxed(alpha_), rest_beyond_,
+                  static_cast<std::uint64_t>(std::ceil(least)), kWiden, chosen_);
+    }
+    std::erase_if(chosen_,
+                  [&](std::uint64_t i) { return !(curvature(i) > 0 && problem_.upper(i) > 0); });
     const std::uint64_t run = std::clamp<std::uint64_t>(chosen_.size() / kRuns, 1, neighbours_.run);
     std::vector<std::uint64_t> starts;
     for (std::uint64_t k = 0; k < chosen_.size(); k += run) starts.push_back(k);
@@ -442,7 +413,8 @@ class DualDescent {
       leap();
       if (leaps_++ == 0) mean_.assign(w_.size(), 0.0);
       for (std::size_t j = 0; j < w_.size(); ++j) mean_[j] += w_[j];
-      if (awake_ == 0 || near_enough()) break;
+      if (awake_ == 0 || near_target()) break;
+      if (near_enough() && passes() - begun >= kLeastWork) break;
       if (leaps_ >= kLeaps && passes() - begun >= kExactShare) break;
     }
     return true;
@@ -632,24 +604,18 @@ class DualDescent {
     }
   }
 
-  template <class F>
-  void for_blocks(F&& f) {
-    pool_.run(cuts_.size() - 1,
-              [&](std::size_t block) { f(block, cuts_[block], cuts_[block + 1]); });
-  }
-
   const Problem& problem_;
   const CsrView<Value>& m_;
   const SolverOptions& options_;
   const Kernels& kernels_;
   Monitor& monitor_;
   Pool& pool_;
-  const std::vector<std::uint64_t> cuts_;
   const Neighbours neighbours_;  // runs are no longer than these
 
   std::vector<double> w_;
-  std::vector<double> alpha_, square_, gradient_;  // square_[i] = |x_i|^2 + S^2
-  std::vector<double> best_alpha_;                 // free bias only
+  std::vector<double> alpha_, square_;  // square_[i] = |x_i|^2 + S^2
+  Gradients<Value> gradients_;
+  std::vector<double> best_alpha_;  // free bias only
   BestPoint best_point_;
   bool unmeasured_ = false;            // there was no time to offer it w
   std::vector<std::uint64_t> chosen_;  // rows, ascending

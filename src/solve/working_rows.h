@@ -19,27 +19,37 @@ namespace hinge {
 
 constexpr double kCopyBelow = 0.2;  // of the entries of all rows
 
-// The rows whose slack(i) is at most `beyond`, ascending. While these are fewer than `least`,
-// `beyond` is doubled, `times` at most.
-template <class Slack>
-void choose_near(std::uint64_t rows, const Slack& slack, double& beyond, std::uint64_t least,
-                 int times, std::vector<std::uint64_t>& chosen) {
-  const auto choose = [&](double limit) {
-    chosen.clear();
-    chosen.reserve(rows);
-    for (std::uint64_t i = 0; i < rows; ++i) {
-      if (slack(i) <= limit) chosen.push_back(i);
+// The rows whose slack is at most `beyond`, ascending. While these are fewer than `least`, `beyond`
+// is doubled, `times` at most.
+inline void choose_near(const Kernels& kernels, const Boxed& rows, double& beyond,
+                        std::uint64_t least, int times, std::vector<std::uint64_t>& chosen) {
+  constexpr std::size_t kRun = 256;
+  double slack[kRun];
+  const double farthest = std::ldexp(beyond, times);
+  std::uint64_t count = 0, near = 0;
+  chosen.resize(rows.size);
+  for (std::size_t from = 0; from < rows.size; from += kRun) {
+    const std::size_t size = std::min(kRun, rows.size - from);
+    kernels.slacks({rows.gradient + from, rows.alpha + from,
+                    rows.factor == nullptr ? nullptr : rows.factor + from, size, rows.cost},
+                   slack);
+    for (std::size_t k = 0; k < size; ++k) {  // which rows are near is as good as random: no branch
+      chosen[count] = from + k;
+      count += slack[k] <= farthest ? 1 : 0;
+      near += slack[k] <= beyond ? 1 : 0;
     }
-  };
-  choose(beyond);
-  if (chosen.size() >= least || times == 0) return;
-  choose(std::ldexp(beyond, times));  // of which those asked for are some
-  const auto near = [&](std::uint64_t i) { return slack(i) <= beyond; };
-  for (int k = 0; k < times; ++k) {
-    beyond *= 2;
-    if (static_cast<std::uint64_t>(std::ranges::count_if(chosen, near)) >= least) break;
   }
-  std::erase_if(chosen, [&](std::uint64_t i) { return !near(i); });
+  chosen.resize(count);
+  const auto within = [&](std::uint64_t i) {
+    const double upper = rows.cost * (rows.factor == nullptr ? 1 : rows.factor[i]);
+    if (rows.alpha[i] <= 0) return rows.gradient[i] <= beyond;
+    return rows.alpha[i] < upper || -rows.gradient[i] <= beyond;
+  };
+  for (int k = 0; k < times && near < least; ++k) {
+    beyond *= 2;
+    near = static_cast<std::uint64_t>(std::ranges::count_if(chosen, within));
+  }
+  if (near < count) std::erase_if(chosen, [&](std::uint64_t i) { return !within(i); });
 }
 
 template <class Value>

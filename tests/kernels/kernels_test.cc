@@ -227,6 +227,72 @@ TEST_P(KernelContract, CornersMatchTheDefinition) {
   }
 }
 
+// Any number of rows, with and without costs, variables at their bounds and between them.
+TEST_P(KernelContract, BoxedRowsMatchTheDefinition) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity(), kCost = 0.6, kStep = 0.3;
+  Random random(6);
+  for (const bool costs : {false, true}) {
+    for (std::size_t size = 0; size < 40; ++size) {
+      std::vector<double> g(size), to(size), alpha(size), factor(size), slack(size), expected(size);
+      double loss[8] = {}, sum[8] = {}, squares[8] = {}, along[8] = {}, to_zero[8] = {};
+      for (std::size_t k = 0; k < size; ++k) {
+        factor[k] = costs ? static_cast<double>(random.below(3)) : 1.0;
+        const double upper = kCost * factor[k];
+        const double shares[] = {0.0, random.uniform(), 1.0};
+        alpha[k] = upper * shares[random.below(3)];
+        g[k] = 2 * random.uniform() - 1;
+        to[k] = 2 * random.uniform() - 1;
+        expected[k] = alpha[k] <= 0 ? g[k] : alpha[k] >= upper ? -g[k] : -kInfinity;
+        loss[k % 8] += upper * std::max(0.0, -g[k]);
+        sum[k % 8] += alpha[k];
+        const bool down = g[k] < 0 && alpha[k]<upper, up = g[k]> 0 && alpha[k] > 0;
+        squares[k % 8] += down || up ? g[k] * g[k] : 0;
+        along[k % 8] += factor[k] * std::max(0.0, -(g[k] + kStep * (to[k] - g[k])));
+        to_zero[k % 8] += factor[k] * std::max(0.0, -(g[k] + kStep * (-1 - g[k])));
+      }
+      const double* const c = costs ? factor.data() : nullptr;
+      const Boxed rows = {g.data(), alpha.data(), c, size, kCost};
+      const BoxedSums sums = GetParam()->weigh(rows);
+      const auto total = [](const double* l) {
+        return ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]));
+      };
+      EXPECT_EQ(sums.loss, total(loss)) << size;
+      EXPECT_EQ(sums.alpha, total(sum)) << size;
+      EXPECT_EQ(sums.squares, total(squares)) << size;
+      GetParam()->slacks(rows, slack.data());
+      EXPECT_EQ(slack, expected) << size;
+      EXPECT_EQ(GetParam()->loss_along(g.data(), to.data(), c, size, kStep), total(along)) << size;
+      EXPECT_EQ(GetParam()->loss_along(g.data(), nullptr, c, size, kStep), total(to_zero)) << size;
+    }
+  }
+}
+
+TEST_P(KernelContract, GradientsAreThoseOfEachRow) {
+  const std::vector<std::uint64_t> offsets = {0, 3, 3, 20, 28};
+  std::vector<std::uint32_t> columns;
+  std::vector<float> values;
+  Random random(9);
+  for (const std::uint32_t size : {3U, 0U, 17U, 8U}) {
+    for (std::uint32_t k = 0; k < size; ++k) {
+      columns.push_back(2 * k + static_cast<std::uint32_t>(random.below(2)));
+      values.push_back(static_cast<float>(random.uniform()) - 0.5F);
+    }
+  }
+  std::vector<double> w(40), out(3);
+  for (double& x : w) x = random.uniform() - 0.5;
+  const std::vector<std::int8_t> y = {1, -1, -1, 1};
+  const CsrView<float> m = {.rows = 4,
+                            .features = w.size(),
+                            .offsets = offsets.data(),
+                            .columns = columns.data(),
+                            .values = values.data()};
+  GetParam()->gradients(m, 1, 4, y.data(), w.data(), 0.25, out.data());
+  for (std::uint64_t i = 1; i < 4; ++i) {
+    const double score = reference_dot(row_of(m, i), w.data()) + 0.25;
+    EXPECT_TRUE(same_bits(out[i - 1], y[i] * score - 1)) << i;
+  }
+}
+
 TEST_P(KernelContract, FullRowsMatchTheDefinition) {
   Random random(9);
   for (const std::size_t size : {8U, 24U, 64U}) {
