@@ -65,7 +65,8 @@ class Rows:
             end = int(np.searchsorted(self.offsets, self.offsets[begin] + self.CHUNK, "right")) - 1
             end = min(max(end, begin + 1), len(out))
             low, high = self.offsets[begin], self.offsets[end]
-            products = self.values[low:high].astype(np.float64) * w[self.columns[low:high]]
+            weights = w[self.columns[low:high]] if len(self.columns) == len(self.values) else np.tile(w, end - begin)
+            products = self.values[low:high].astype(np.float64) * weights
             starts = self.offsets[begin:end] - low
             filled = self.offsets[begin + 1:end + 1] > self.offsets[begin:end]  # reduceat knows no empty sums
             if filled.any():
