@@ -105,9 +105,11 @@ void check_columns(const Dataset::View& view, std::uint64_t from, std::uint64_t 
           const std::uint32_t* const columns = m.columns_of(i);
           const std::size_t size = m.size_of(i);
           if (size == 0) continue;
-          bool wrong = columns[size - 1] >= m.features;
-          for (std::size_t k = 1; k < size; ++k) wrong |= columns[k] <= columns[k - 1];
-          if (wrong) bad_matrix(fmt::format("row {}: a column is out of range or out of order", i));
+          // In numbers as wide as columns, and to the end, so that many are compared at once.
+          std::uint32_t wrong = columns[size - 1] >= m.features ? 1U : 0U;
+          for (std::size_t k = 1; k < size; ++k) wrong |= columns[k] <= columns[k - 1] ? 1U : 0U;
+          if (wrong != 0)
+            bad_matrix(fmt::format("row {}: a column is out of range or out of order", i));
         }
       },
       view);

@@ -69,8 +69,9 @@ TrainingMemory training_memory(const Dataset& data, std::uint64_t planes,
 
 // What one pass over all of the data tells.
 struct Survey {
-  std::string fingerprint;           // of rows, labels and weights, in order: 16 hex digits
-  double smallest = 0, largest = 0;  // of |value|, zeros aside; 0: no value
+  std::string fingerprint;  // of rows, labels and weights, in order: 16 hex digits
+  // Of |value|, zeros aside; 0: no value, or all are within 1e-7 .. 1e8.
+  double smallest = 0, largest = 0;
 };
 class Pool;
 Survey survey(const Dataset& data, Pool& pool);
