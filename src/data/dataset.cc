@@ -162,17 +162,21 @@ Result<Dataset> Dataset::wrap(View view, std::span<const std::int64_t> labels,
                               const WrapOptions& options) {
   return guard([&] {
     check_offsets(view);
-    const std::vector<std::uint64_t> cuts = cut_rows(view);
-    Pool(options.threads).run(cuts.size() - 1, [&](std::size_t block) {
-      check_columns(view, cuts[block], cuts[block + 1]);
-      check_values(view, cuts[block], cuts[block + 1]);
-    });
     const std::uint64_t rows = std::visit([](const auto& m) { return m.rows; }, view);
     if (labels.size() != rows) {
       bad_matrix(fmt::format("{} labels for {} rows", labels.size(), rows));
     }
     if (!weights.empty()) check_weights(weights, rows);
-    return DatasetBuilder::wrap(view, labels, weights, options.index_base, std::move(owner));
+    Dataset data =
+        DatasetBuilder::wrap(view, labels, weights, options.index_base, std::move(owner));
+    Pool pool(options.threads);
+    // Not the view of the data set, which may take rows for full whose columns nobody has seen.
+    data.survey_ = std::make_shared<Survey>(
+        survey(data, pool, [&view](std::uint64_t from, std::uint64_t to, bool tame) {
+          check_columns(view, from, to);
+          if (!tame) check_values(view, from, to);
+        }));
+    return data;
   });
 }
 
@@ -193,6 +197,7 @@ Result<Dataset> Dataset::with_weights(std::vector<double> weights) const {
     Dataset data = *this;
     data.weights_ = *owned;
     data.weights_owner_ = std::move(owned);
+    data.survey_ = nullptr;
     return data;
   });
 }

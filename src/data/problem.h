@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -74,7 +75,11 @@ struct Survey {
   double smallest = 0, largest = 0;
 };
 class Pool;
-Survey survey(const Dataset& data, Pool& pool);
+// `first` is called for the rows from .. to - 1 of every block, on any thread, before more than
+// their values is looked at; `tame`: these are finite, and none beyond 1e8. Where Dataset::wrap()
+// did all this, its result is taken.
+using LookAtRows = std::function<void(std::uint64_t from, std::uint64_t to, bool tame)>;
+Survey survey(const Dataset& data, Pool& pool, const LookAtRows& first = {});
 
 // What is known of all rows where each rank has some of them, in their order; without ranks, of the
 // data itself.
