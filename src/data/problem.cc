@@ -134,6 +134,10 @@ struct Range {
     }
     return {low, high};
   }
+  void take(const Range& other) {
+    low = std::min(low, other.low);
+    high = std::max(high, other.high);
+  }
 };
 
 // Whether all values but zeros lie in a span that nobody needs to hear of; they are then finite,
@@ -141,7 +145,7 @@ struct Range {
 // range: it takes a third of the time of one.
 template <class Value>
 bool is_tame(std::span<const Value> values) {
-  constexpr Value kLeast = 1e-7F, kMost = 1e8F;
+  constexpr Value kLeast = 1e-10F, kMost = 1e5F;
   constexpr std::size_t kLanes = 8;
   Value outside[kLanes] = {};  // sums
   const auto odd = [](Value value) {
@@ -363,7 +367,13 @@ Survey survey(const Dataset& data, Pool& pool, const LookAtRows& first) {
           data.weights().empty() ? data.weights() : data.weights().subspan(row, end - row));
     });
     if (std::ranges::count(tame, 0) == 0) return;
-    const auto all = Range<Value>::of({m.values, m.nonzeros()});
+    std::vector<Range<Value>> ranges(tame.size());
+    pool.run(ranges.size(), [&](std::size_t block) {
+      const std::uint64_t from = m.offsets[cuts[block]], to = m.offsets[cuts[block + 1]];
+      ranges[block] = Range<Value>::of({m.values + from, m.values + to});
+    });
+    Range<Value> all;
+    for (const Range<Value>& range : ranges) all.take(range);
     out.largest = static_cast<double>(std::bit_cast<Value>(all.high));
     if (all.high > 0) out.smallest = static_cast<double>(std::bit_cast<Value>(all.low));
   });

@@ -54,13 +54,13 @@ void expect_range(Value low, Value high) {
 TEST(Survey, FindsTheSmallestAndTheLargestValue) {
   expect_range(1e-30F, 1e30F);
   expect_range(std::numeric_limits<float>::denorm_min(), std::numeric_limits<float>::max() / 4);
-  expect_range(1e-8F, 0.25F);
-  expect_range(0.25, 1.1e8);
+  expect_range(9e-11F, 0.25F);
+  expect_range(0.25, 1.1e5);
   expect_range(1e-300, 1e100);
 }
 
 TEST(Survey, OfNoValuesAndOfTameOnesKnowsNone) {
-  const std::vector<float> tame = {0.0F, 1e-7F, -1e8F, -1e-7F, 1e8F, 0.25F, 1, 2, -3, 0, 4};
+  const std::vector<float> tame = {0.0F, 1e-10F, -1e5F, -1e-10F, 1e5F, 0.25F, 1, 2, -3, 0, 4};
   for (const std::vector<float>& values : {std::vector<float>{}, {0.0F, -0.0F}, tame}) {
     const Survey seen = survey_of(values, 1);
     EXPECT_EQ(seen.smallest, 0);
