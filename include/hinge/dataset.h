@@ -63,6 +63,8 @@ struct WrapOptions {
   int index_base = 0;  // what column 0 is called in text: 0 or 1
 };
 
+struct Survey;  // what training looks for in all of the data first; the library's own
+
 class Dataset {
  public:
   using View = std::variant<CsrView<float>, CsrView<double>>;
@@ -72,7 +74,8 @@ class Dataset {
   // Wraps arrays without copying them; `owner` keeps them alive. `weights` is empty (all 1) or one
   // factor >= 0 a row. Everything is checked in one pass: offsets ascending, columns ascending
   // within a row and below `features`, values finite, sizes equal. Fails with data.matrix. The view
-  // of a data set is full wherever it can be, whether or not that of the arrays was.
+  // of a data set is full wherever it can be, whether or not that of the arrays was. In the same
+  // pass the fingerprint is taken, which training asks for.
   static Result<Dataset> wrap(View view, std::span<const std::int64_t> labels,
                               std::span<const double> weights, std::shared_ptr<const void> owner,
                               const WrapOptions& options = {});
@@ -105,6 +108,7 @@ class Dataset {
   int index_base_ = 1;
   std::shared_ptr<const void> owner_;
   std::shared_ptr<const void> weights_owner_;
+  std::shared_ptr<const Survey> survey_;  // none: nobody has asked yet
 };
 
 // Whether text is kept as a binary data set beside it (DATA.cache) and read from there the next

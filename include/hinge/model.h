@@ -139,10 +139,11 @@ struct Predictions {
 Result<Predictions> predict(const Model& model, const Dataset& data, int threads = 0,
                             const std::atomic<bool>* stop = nullptr);
 
-// The same for rows in arrays of the caller that are no data set yet: they are checked block by
-// block while they are in the cache, which is faster than Dataset::wrap() and predict(). Fails with
-// data.matrix where offsets or columns are not what wrap() asks for, and with solver.nonfinite
-// where a score is not finite: as it is if a value is not.
+// The same for rows in arrays of the caller that are no data set yet: they are checked just before
+// they are used, which is faster than Dataset::wrap() and predict(). Fails with data.matrix where
+// offsets do not ascend or a column is out of range, and with solver.nonfinite where a score is not
+// finite: as it is if a value is not. Columns need not ascend, and one that a row has twice counts
+// twice; but with a kernel, or Model::columns, that fails with data.matrix, too.
 Result<Predictions> predict(const Model& model, const Dataset::View& rows, int threads = 0,
                             const std::atomic<bool>* stop = nullptr);
 

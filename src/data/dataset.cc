@@ -105,9 +105,11 @@ void check_columns(const Dataset::View& view, std::uint64_t from, std::uint64_t 
           const std::uint32_t* const columns = m.columns_of(i);
           const std::size_t size = m.size_of(i);
           if (size == 0) continue;
-          bool wrong = columns[size - 1] >= m.features;
-          for (std::size_t k = 1; k < size; ++k) wrong |= columns[k] <= columns[k - 1];
-          if (wrong) bad_matrix(fmt::format("row {}: a column is out of range or out of order", i));
+          // In numbers as wide as columns, and to the end, so that many are compared at once.
+          std::uint32_t wrong = columns[size - 1] >= m.features ? 1U : 0U;
+          for (std::size_t k = 1; k < size; ++k) wrong |= columns[k] <= columns[k - 1] ? 1U : 0U;
+          if (wrong != 0)
+            bad_matrix(fmt::format("row {}: a column is out of range or out of order", i));
         }
       },
       view);
@@ -160,17 +162,21 @@ Result<Dataset> Dataset::wrap(View view, std::span<const std::int64_t> labels,
                               const WrapOptions& options) {
   return guard([&] {
     check_offsets(view);
-    const std::vector<std::uint64_t> cuts = cut_rows(view);
-    Pool(options.threads).run(cuts.size() - 1, [&](std::size_t block) {
-      check_columns(view, cuts[block], cuts[block + 1]);
-      check_values(view, cuts[block], cuts[block + 1]);
-    });
     const std::uint64_t rows = std::visit([](const auto& m) { return m.rows; }, view);
     if (labels.size() != rows) {
       bad_matrix(fmt::format("{} labels for {} rows", labels.size(), rows));
     }
     if (!weights.empty()) check_weights(weights, rows);
-    return DatasetBuilder::wrap(view, labels, weights, options.index_base, std::move(owner));
+    Dataset data =
+        DatasetBuilder::wrap(view, labels, weights, options.index_base, std::move(owner));
+    Pool pool(options.threads);
+    // Not the view of the data set, which may take rows for full whose columns nobody has seen.
+    data.survey_ = std::make_shared<Survey>(
+        survey(data, pool, [&view](std::uint64_t from, std::uint64_t to, bool tame) {
+          check_columns(view, from, to);
+          if (!tame) check_values(view, from, to);
+        }));
+    return data;
   });
 }
 
@@ -191,6 +197,7 @@ Result<Dataset> Dataset::with_weights(std::vector<double> weights) const {
     Dataset data = *this;
     data.weights_ = *owned;
     data.weights_owner_ = std::move(owned);
+    data.survey_ = nullptr;
     return data;
   });
 }

@@ -36,6 +36,9 @@ class DatasetBuilder {
                                  owned->values.data(),  full};
     return wrap(view, owned->labels.span(), {}, index_base, owned);
   }
+
+  // What survey() found when the arrays were checked; nullptr: they were not.
+  static const Survey* known(const Dataset& data) { return data.survey_.get(); }
 };
 
 // What Dataset::wrap() asks of arrays, in parts: offsets first; then rows `from` to `to` - 1, which

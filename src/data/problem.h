@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -69,11 +70,16 @@ TrainingMemory training_memory(const Dataset& data, std::uint64_t planes,
 
 // What one pass over all of the data tells.
 struct Survey {
-  std::string fingerprint;           // of rows, labels and weights, in order: 16 hex digits
-  double smallest = 0, largest = 0;  // of |value|, zeros aside; 0: no value
+  std::string fingerprint;  // of rows, labels and weights, in order: 16 hex digits
+  // Of |value|, zeros aside; 0: no value, or all are within 1e-10 .. 1e5.
+  double smallest = 0, largest = 0;
 };
 class Pool;
-Survey survey(const Dataset& data, Pool& pool);
+// `first` is called for the rows from .. to - 1 of every block, on any thread, before more than
+// their values is looked at; `tame`: these are finite, and none beyond 1e5. Where Dataset::wrap()
+// did all this, its result is taken.
+using LookAtRows = std::function<void(std::uint64_t from, std::uint64_t to, bool tame)>;
+Survey survey(const Dataset& data, Pool& pool, const LookAtRows& first = {});
 
 // What is known of all rows where each rank has some of them, in their order; without ranks, of the
 // data itself.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 
@@ -42,6 +43,114 @@ HINGE_INLINE Four load_four(const float* from) {
 }
 HINGE_INLINE void store_four(double* to, Four x) {
   std::memcpy(to, &x, sizeof x);
+}
+
+// e^x = 2^n e^r with n = round(x / ln 2), |r| <= ln(2)/2, and the series of e^r. Not the library's
+// exp(), which gives other bits on other CPUs.
+HINGE_INLINE void exp_fours(double* x) {
+  using Bits = std::uint64_t __attribute__((vector_size(32)));
+  constexpr double kLog2 = 1.4426950408889634, kLn2High = 0x1.62e42fee00000p-1,
+                   kLn2Low = 0x1.a39ef35793c76p-33;
+  constexpr double kRound = 0x1.8p52;   // added and taken away, it rounds to whole numbers
+  constexpr double kSmallest = -708.0;  // beyond it e^x leaves the normal numbers: 0
+  constexpr double kInverseFactorials[] = {1.0 / 6227020800,
+                                           1.0 / 479001600,
+                                           1.0 / 39916800,
+                                           1.0 / 3628800,
+                                           1.0 / 362880,
+                                           1.0 / 40320,
+                                           1.0 / 5040,
+                                           1.0 / 720,
+                                           1.0 / 120,
+                                           1.0 / 24,
+                                           1.0 / 6,
+                                           1.0 / 2,
+                                           1.0,
+                                           1.0};
+  Four value;
+  std::memcpy(&value, x, sizeof value);
+  const auto tiny = value < kSmallest;
+  value = tiny ? Four{} + kSmallest : value;
+  const Four rounded = value * kLog2 + kRound;
+  const Four n = rounded - kRound;
+  const Four r = (value - n * kLn2High) - n * kLn2Low;
+  Four sum = Four{};
+  for (const double factor : kInverseFactorials) sum = sum * r + factor;
+  Bits bits;
+  std::memcpy(&bits, &rounded, sizeof bits);  // the low bits of `rounded` are n
+  bits = (bits + 1023) << 52;
+  Four power;
+  std::memcpy(&power, &bits, sizeof power);
+  sum = tiny ? Four{} : sum * power;
+  std::memcpy(x, &sum, sizeof sum);
+}
+
+HINGE_INLINE void exp_all_body(double* x, std::size_t size) {
+  std::size_t k = 0;
+  for (; k + 4 <= size; k += 4) exp_fours(x + k);
+  if (k == size) return;
+  double rest[4] = {};
+  std::memcpy(rest, x + k, (size - k) * sizeof *x);
+  exp_fours(rest);
+  std::memcpy(x + k, rest, (size - k) * sizeof *x);
+}
+
+HINGE_INLINE void add_dense_body(double a, const double* x, double* y, std::size_t size) {
+  std::size_t k = 0;
+  for (; k + 4 <= size; k += 4) {
+    Four from, to;
+    std::memcpy(&from, x + k, sizeof from);
+    std::memcpy(&to, y + k, sizeof to);
+    to += a * from;
+    std::memcpy(y + k, &to, sizeof to);
+  }
+  for (; k < size; ++k) y[k] += a * x[k];
+}
+
+HINGE_INLINE double dot_dense_body(const double* x, const double* y, std::size_t size) {
+  Four sums[2] = {};
+  std::size_t k = 0;
+  for (; k + 8 <= size; k += 8) {
+    for (std::size_t f = 0; f < 2; ++f) {
+      Four a, b;
+      std::memcpy(&a, x + k + 4 * f, sizeof a);
+      std::memcpy(&b, y + k + 4 * f, sizeof b);
+      sums[f] += a * b;
+    }
+  }
+  double lanes[8];
+  std::memcpy(lanes, sums, sizeof lanes);
+  for (std::size_t j = 0; k + j < size; ++j) lanes[j] += x[k + j] * y[k + j];
+  return sum_lanes(lanes);
+}
+
+// Without branches: which rows bend is as good as random.
+HINGE_INLINE double find_bends_body(Bends& bends, double t_max) {
+  using FourInts = std::int32_t __attribute__((vector_size(16)));
+  constexpr double kScale = Bends::kBuckets, kLast = Bends::kBuckets - 1;
+  const Four zero = {}, scale = zero + kScale, last = zero + kLast, one = zero + 1.0;
+  Four slopes = {};
+  for (std::size_t k = 0; k < Bends::kRun; k += 4) {
+    Four c, d, rise;
+    std::memcpy(&c, bends.c + k, sizeof c);
+    std::memcpy(&d, bends.d + k, sizeof d);
+    std::memcpy(&rise, bends.rise + k, sizeof rise);
+    const Four length = d < zero ? -d : d, away = c < zero ? -c : c;
+    slopes += ((c > zero) | ((c == zero) & (d > zero))) ? rise * d : zero;
+    rise *= length;
+    // t/(1+t) = |c|/(|c|+|d|)
+    const auto ahead =
+        (((c < zero) & (d > zero)) | ((c > zero) & (d < zero))) & (away < t_max * length);
+    Four place = away / (ahead ? away + length : one) * kScale;
+    place = place < last ? place : last;
+    place = ahead ? place : scale;
+    const FourInts bucket = __builtin_convertvector(place, FourInts);
+    std::memcpy(bends.rise + k, &rise, sizeof rise);
+    std::memcpy(bends.bucket + k, &bucket, sizeof bucket);
+  }
+  double lanes[4];
+  std::memcpy(lanes, &slopes, sizeof lanes);
+  return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
 }
 
 // The last corners, fewer than eight, with others of no cost behind them.

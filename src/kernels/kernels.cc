@@ -124,11 +124,48 @@ void add_scalar(SparseRow<Value> row, double a, double* w) {
   add_body(row, a, w);
 }
 
-// Without a way out in the middle, so that many are compared at once.
-HINGE_INLINE bool ascends_body(const std::uint32_t* columns, std::size_t size) {
-  std::uint32_t wrong = 0;
-  for (std::size_t k = 1; k < size; ++k) wrong |= columns[k] <= columns[k - 1] ? 1U : 0U;
-  return wrong == 0;
+// The rest of a row whose columns nobody has looked at, from element k on; of columns from `known`
+// on there is no weight. False if one is not of the matrix at all.
+template <class Value>
+HINGE_INLINE bool add_unchecked(const SparseRow<Value>& row, std::size_t k, const double* w,
+                                std::uint64_t known, std::uint64_t features, double* lanes) {
+  bool good = true;
+  for (; k < row.size; ++k) {
+    const std::uint32_t column = row.columns[k];
+    if (column < known) {
+      lanes[k % 8] += static_cast<double>(row.values[k]) * w[column];
+    } else {
+      good = good && column < features;
+    }
+  }
+  return good;
+}
+
+template <class Value>
+HINGE_INLINE void dot_full_rows(const RowRun<Value>& rows, std::span<const double> w, double* out,
+                                std::size_t stride) {
+  for (std::uint64_t i = rows.begin; i < rows.end; ++i, out += stride) {
+    SparseRow<Value> row = row_of(rows.m, i);
+    row.size = std::min(row.size, w.size());
+    *out = dot_run(row, w.data());
+  }
+}
+
+template <class Value>
+bool dot_rows_scalar(const RowRun<Value>& rows, std::span<const double> w, double* out,
+                     std::size_t stride) {
+  if (rows.m.full) {
+    dot_full_rows(rows, w, out, stride);
+    return true;
+  }
+  const std::uint64_t known = std::min<std::uint64_t>(w.size(), rows.m.features);
+  bool good = true;
+  for (std::uint64_t i = rows.begin; i < rows.end; ++i, out += stride) {
+    double lanes[8] = {};
+    good &= add_unchecked(row_of(rows.m, i), 0, w.data(), known, rows.m.features, lanes);
+    *out = sum_lanes(lanes);
+  }
+  return good;
 }
 
 // Columns ascend, so the part of a row up to an element belongs to that element's row of h.
@@ -225,114 +262,6 @@ HINGE_INLINE void add_many_body(SparseRow<Value> row, const double* a, std::size
   }
 }
 
-// e^x = 2^n e^r with n = round(x / ln 2), |r| <= ln(2)/2, and the series of e^r. Not the library's
-// exp(), which gives other bits on other CPUs.
-HINGE_INLINE void exp_fours(double* x) {
-  using Bits = std::uint64_t __attribute__((vector_size(32)));
-  constexpr double kLog2 = 1.4426950408889634, kLn2High = 0x1.62e42fee00000p-1,
-                   kLn2Low = 0x1.a39ef35793c76p-33;
-  constexpr double kRound = 0x1.8p52;   // added and taken away, it rounds to whole numbers
-  constexpr double kSmallest = -708.0;  // beyond it e^x leaves the normal numbers: 0
-  constexpr double kInverseFactorials[] = {1.0 / 6227020800,
-                                           1.0 / 479001600,
-                                           1.0 / 39916800,
-                                           1.0 / 3628800,
-                                           1.0 / 362880,
-                                           1.0 / 40320,
-                                           1.0 / 5040,
-                                           1.0 / 720,
-                                           1.0 / 120,
-                                           1.0 / 24,
-                                           1.0 / 6,
-                                           1.0 / 2,
-                                           1.0,
-                                           1.0};
-  Four value;
-  std::memcpy(&value, x, sizeof value);
-  const auto tiny = value < kSmallest;
-  value = tiny ? Four{} + kSmallest : value;
-  const Four rounded = value * kLog2 + kRound;
-  const Four n = rounded - kRound;
-  const Four r = (value - n * kLn2High) - n * kLn2Low;
-  Four sum = Four{};
-  for (const double factor : kInverseFactorials) sum = sum * r + factor;
-  Bits bits;
-  std::memcpy(&bits, &rounded, sizeof bits);  // the low bits of `rounded` are n
-  bits = (bits + 1023) << 52;
-  Four power;
-  std::memcpy(&power, &bits, sizeof power);
-  sum = tiny ? Four{} : sum * power;
-  std::memcpy(x, &sum, sizeof sum);
-}
-
-HINGE_INLINE void exp_all_body(double* x, std::size_t size) {
-  std::size_t k = 0;
-  for (; k + 4 <= size; k += 4) exp_fours(x + k);
-  if (k == size) return;
-  double rest[4] = {};
-  std::memcpy(rest, x + k, (size - k) * sizeof *x);
-  exp_fours(rest);
-  std::memcpy(x + k, rest, (size - k) * sizeof *x);
-}
-
-HINGE_INLINE void add_dense_body(double a, const double* x, double* y, std::size_t size) {
-  std::size_t k = 0;
-  for (; k + 4 <= size; k += 4) {
-    Four from, to;
-    std::memcpy(&from, x + k, sizeof from);
-    std::memcpy(&to, y + k, sizeof to);
-    to += a * from;
-    std::memcpy(y + k, &to, sizeof to);
-  }
-  for (; k < size; ++k) y[k] += a * x[k];
-}
-
-HINGE_INLINE double dot_dense_body(const double* x, const double* y, std::size_t size) {
-  Four sums[2] = {};
-  std::size_t k = 0;
-  for (; k + 8 <= size; k += 8) {
-    for (std::size_t f = 0; f < 2; ++f) {
-      Four a, b;
-      std::memcpy(&a, x + k + 4 * f, sizeof a);
-      std::memcpy(&b, y + k + 4 * f, sizeof b);
-      sums[f] += a * b;
-    }
-  }
-  double lanes[8];
-  std::memcpy(lanes, sums, sizeof lanes);
-  for (std::size_t j = 0; k + j < size; ++j) lanes[j] += x[k + j] * y[k + j];
-  return sum_lanes(lanes);
-}
-
-// Without branches: which rows bend is as good as random.
-HINGE_INLINE double find_bends_body(Bends& bends, double t_max) {
-  using FourInts = std::int32_t __attribute__((vector_size(16)));
-  constexpr double kScale = Bends::kBuckets, kLast = Bends::kBuckets - 1;
-  const Four zero = {}, scale = zero + kScale, last = zero + kLast, one = zero + 1.0;
-  Four slopes = {};
-  for (std::size_t k = 0; k < Bends::kRun; k += 4) {
-    Four c, d, rise;
-    std::memcpy(&c, bends.c + k, sizeof c);
-    std::memcpy(&d, bends.d + k, sizeof d);
-    std::memcpy(&rise, bends.rise + k, sizeof rise);
-    const Four length = d < zero ? -d : d, away = c < zero ? -c : c;
-    slopes += ((c > zero) | ((c == zero) & (d > zero))) ? rise * d : zero;
-    rise *= length;
-    // t/(1+t) = |c|/(|c|+|d|)
-    const auto ahead =
-        (((c < zero) & (d > zero)) | ((c > zero) & (d < zero))) & (away < t_max * length);
-    Four place = away / (ahead ? away + length : one) * kScale;
-    place = place < last ? place : last;
-    place = ahead ? place : scale;
-    const FourInts bucket = __builtin_convertvector(place, FourInts);
-    std::memcpy(bends.rise + k, &rise, sizeof rise);
-    std::memcpy(bends.bucket + k, &bucket, sizeof bucket);
-  }
-  double lanes[4];
-  std::memcpy(lanes, &slopes, sizeof lanes);
-  return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
-}
-
 // One function a kernel and instruction set. A macro, because attributes are not inherited.
 #define HINGE_MANY(suffix, attributes)                                                            \
   template <class Value>                                                                          \
@@ -391,9 +320,6 @@ HINGE_INLINE double find_bends_body(Bends& bends, double t_max) {
   attributes void solve_panels_##suffix(const double* l, std::size_t stride, std::size_t size,    \
                                         const double* inverse, double* x, std::size_t panels) {   \
     solve_panels_body(l, stride, size, inverse, x, panels);                                       \
-  }                                                                                               \
-  attributes bool ascends_##suffix(const std::uint32_t* columns, std::size_t size) {              \
-    return ascends_body(columns, size);                                                           \
   }
 
 HINGE_MANY(scalar, )
@@ -426,7 +352,8 @@ constexpr Kernels kScalar = {.name = "scalar",
                              .add_outer_f64 = add_outer<double>,
                              .add_product = add_product_scalar,
                              .solve_panels = solve_panels_scalar,
-                             .ascends = ascends_scalar};
+                             .dot_rows_f32 = dot_rows_scalar<float>,
+                             .dot_rows_f64 = dot_rows_scalar<double>};
 
 #if defined(__x86_64__)
 
@@ -447,11 +374,15 @@ HINGE_AVX2 __m256d widen4(const double* v) {
 }
 
 // Single loads rather than a gather instruction: on AMD's CPUs gathers take longer, and on several
-// of Intel's since their microcode was mended; a load also sees what was stored just before.
+// of Intel's since their microcode was mended; a load also sees what was stored just before. There
+// are more loads than a CPU has ways for them, so columns come in pairs.
 HINGE_AVX2 __m256d load4(const double* w, const std::uint32_t* c) {
-  const __m128d low = _mm_loadh_pd(_mm_load_sd(w + c[0]), w + c[1]);
-  const __m128d high = _mm_loadh_pd(_mm_load_sd(w + c[2]), w + c[3]);
-  return _mm256_set_m128d(high, low);
+  std::uint64_t pairs[2];
+  std::memcpy(pairs, c, sizeof pairs);
+  const auto load2 = [w](std::uint64_t pair) HINGE_AVX2 {
+    return _mm_loadh_pd(_mm_load_sd(w + static_cast<std::uint32_t>(pair)), w + (pair >> 32));
+  };
+  return _mm256_set_m128d(load2(pairs[1]), load2(pairs[0]));
 }
 
 // The first `left` elements of four; none of the others is read.
@@ -496,6 +427,46 @@ HINGE_AVX2 HINGE_INLINE double dot_avx2_body(const SparseRow<Value>& row, const 
   const __m256d pairs = _mm256_add_pd(low, high);  // as sum_lanes() has it
   const __m128d sums = _mm_add_pd(_mm256_castpd256_pd128(pairs), _mm256_extractf128_pd(pairs, 1));
   return _mm_cvtsd_f64(_mm_add_sd(sums, _mm_unpackhi_pd(sums, sums)));
+}
+
+// Columns are looked at eight at a time, just before they are used; where one has no weight, the
+// rest of the row is taken one by one. Rows lie one behind the other, so that what comes after a
+// few can be fetched before it is needed.
+constexpr std::size_t kAhead = 256;  // elements
+
+template <class Value>
+HINGE_AVX2 bool dot_rows_avx2(const RowRun<Value>& rows, std::span<const double> w, double* out,
+                              std::size_t stride) {
+  const std::uint64_t known = std::min<std::uint64_t>(w.size(), rows.m.features);
+  if (rows.m.full) {
+    dot_full_rows(rows, w, out, stride);
+    return true;
+  }
+  if (known == 0) return dot_rows_scalar(rows, w, out, stride);
+  const __m256i last = _mm256_set1_epi32(static_cast<std::int32_t>(known - 1));
+  bool good = true;
+  for (std::uint64_t i = rows.begin; i < rows.end; ++i, out += stride) {
+    const SparseRow<Value> row = row_of(rows.m, i);
+    __m256d low = _mm256_setzero_pd(), high = _mm256_setzero_pd();
+    std::size_t k = 0;
+    for (; k + 8 <= row.size; k += 8) {
+      __builtin_prefetch(row.columns + k + kAhead);
+      __builtin_prefetch(row.values + k + kAhead);
+      const __m256i columns = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(row.columns + k));
+      const __m256i within = _mm256_cmpeq_epi32(_mm256_min_epu32(columns, last), columns);
+      if (_mm256_movemask_epi8(within) != -1) break;
+      low = _mm256_add_pd(low,
+                          _mm256_mul_pd(widen4(row.values + k), load4(w.data(), row.columns + k)));
+      high = _mm256_add_pd(
+          high, _mm256_mul_pd(widen4(row.values + k + 4), load4(w.data(), row.columns + k + 4)));
+    }
+    double lanes[8];
+    _mm256_storeu_pd(lanes, low);
+    _mm256_storeu_pd(lanes + 4, high);
+    good &= add_unchecked(row, k, w.data(), known, rows.m.features, lanes);
+    *out = sum_lanes(lanes);
+  }
+  return good;
 }
 
 template <class Value>
@@ -546,7 +517,8 @@ constexpr Kernels kAvx2 = {.name = "avx2",
                            .add_outer_f64 = add_outer<double>,
                            .add_product = add_product_avx2,
                            .solve_panels = solve_panels_avx2,
-                           .ascends = ascends_avx2};
+                           .dot_rows_f32 = dot_rows_avx2<float>,
+                           .dot_rows_f64 = dot_rows_avx2<double>};
 
 // GCC 12 misaligns 64-byte registers it keeps on AddressSanitizer's fake stack, hence the
 // exception.
@@ -579,12 +551,58 @@ HINGE_AVX512 double dot_avx512(SparseRow<Value> row, const double* w) {
   return sum_lanes(lanes);
 }
 
+template <class Value>
+HINGE_AVX512 bool dot_rows_avx512(const RowRun<Value>& rows, std::span<const double> w, double* out,
+                                  std::size_t stride) {
+  if (rows.m.full) return dot_rows_avx2(rows, w, out, stride);
+  const auto known = static_cast<std::uint32_t>(std::min<std::uint64_t>(w.size(), rows.m.features));
+  const double* const base = gather_base(w.data());
+  const __m256i move = _mm256_set1_epi32(INT32_MIN);
+  const __m256i limit = _mm256_set1_epi32(static_cast<std::int32_t>(known));
+  bool good = true;
+  for (std::uint64_t i = rows.begin; i < rows.end; ++i, out += stride) {
+    const SparseRow<Value> row = row_of(rows.m, i);
+    __m512d sum = _mm512_setzero_pd();
+    std::size_t k = 0;
+    for (; k < row.size; k += 8) {
+      __builtin_prefetch(row.columns + k + kAhead);
+      __builtin_prefetch(row.values + k + kAhead);
+      const std::size_t left = row.size - k;
+      const auto mask = static_cast<__mmask8>(left >= 8 ? 0xffU : (1U << left) - 1U);
+      const __m256i columns = _mm256_maskz_loadu_epi32(mask, row.columns + k);
+      if (_mm256_mask_cmplt_epu32_mask(mask, columns, limit) != mask) break;
+      const __m512d gathered = _mm512_mask_i32gather_pd(_mm512_setzero_pd(), mask,
+                                                        _mm256_xor_si256(columns, move), base, 8);
+      sum =
+          _mm512_mask_add_pd(sum, mask, sum, _mm512_mul_pd(widen8(row.values + k, mask), gathered));
+    }
+    if (k < row.size) {  // a column without a weight
+      good &= dot_rows_avx2(RowRun<Value>{rows.m, i, i + 1}, w, out, stride);
+      continue;
+    }
+    double lanes[8];
+    _mm512_storeu_pd(lanes, sum);
+    *out = sum_lanes(lanes);
+  }
+  return good;
+}
+
 // Everything else is AVX2's.
 constexpr Kernels kAvx512 = [] {
   Kernels kernels = kAvx2;
   kernels.name = "avx512";
   kernels.dot_f32 = dot_avx512<float>;
   kernels.dot_f64 = dot_avx512<double>;
+  kernels.dot_rows_f32 = dot_rows_avx512<float>;
+  kernels.dot_rows_f64 = dot_rows_avx512<double>;
+  return kernels;
+}();
+
+// AVX2's where what is read may just have been written, gathers where it never was.
+constexpr Kernels kMixed = [] {
+  Kernels kernels = kAvx2;
+  kernels.dot_rows_f32 = dot_rows_avx512<float>;
+  kernels.dot_rows_f64 = dot_rows_avx512<double>;
   return kernels;
 }();
 
@@ -608,6 +626,12 @@ std::span<const Kernels* const> available_kernels() {
 
 const Kernels& best_kernels() {
   const auto all = available_kernels();
+#if defined(__x86_64__)
+  // Of Intel's CPUs those with instructions for bfloat16 have gathers that needed no mending: whole
+  // rows are scored in 0.85 of the time.
+  const bool gathers = __builtin_cpu_is("intel") && __builtin_cpu_supports("avx512bf16");
+  if (all.size() == 3 && gathers) return kMixed;
+#endif
   // AVX-512's difference to AVX2 is its gather instruction, see above. On AMD's CPUs it is slower;
   // on Intel's it was as fast with long rows, and with short ones, which descent has just written
   // to where it reads, took 1.1 to 1.2 times as long.

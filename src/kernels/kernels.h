@@ -71,6 +71,13 @@ struct BoxedSums {
   double squares = 0;  // of the gradients where they can be followed inside the box
 };
 
+// Rows begin .. end - 1 of a matrix, of which nobody has looked at the columns.
+template <class Value>
+struct RowRun {
+  const CsrView<Value>& m;
+  std::uint64_t begin, end;
+};
+
 struct Kernels {
   std::string_view name;                                     // "scalar", "avx2", "avx512"
   double (*dot_f32)(SparseRow<float> row, const double* w);  // sum_k values[k] w[columns[k]]
@@ -125,8 +132,12 @@ struct Kernels {
   // r for each of them, by the lower triangle l and the inverses of its diagonal.
   void (*solve_panels)(const double* l, std::size_t stride, std::size_t size, const double* inverse,
                        double* x, std::size_t panels);
-  // Whether every column is larger than the one before.
-  bool (*ascends)(const std::uint32_t* columns, std::size_t size);
+  // out[k * stride] = the dot product of row k of the run, where columns that w does not have count
+  // as zero; false if any column is beyond the features of the matrix.
+  bool (*dot_rows_f32)(const RowRun<float>& rows, std::span<const double> w, double* out,
+                       std::size_t stride);
+  bool (*dot_rows_f64)(const RowRun<double>& rows, std::span<const double> w, double* out,
+                       std::size_t stride);
 
   double dot(SparseRow<float> row, const double* w) const { return dot_f32(row, w); }
   double dot(SparseRow<double> row, const double* w) const { return dot_f64(row, w); }
@@ -173,6 +184,14 @@ struct Kernels {
   }
   void add_outer(SparseRow<double> row, double a, double* h, std::size_t stride) const {
     add_outer_f64(row, a, h, stride);
+  }
+  bool dot_rows(const RowRun<float>& rows, std::span<const double> w, double* out,
+                std::size_t stride) const {
+    return dot_rows_f32(rows, w, out, stride);
+  }
+  bool dot_rows(const RowRun<double>& rows, std::span<const double> w, double* out,
+                std::size_t stride) const {
+    return dot_rows_f64(rows, w, out, stride);
   }
 };
 

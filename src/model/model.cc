@@ -36,22 +36,22 @@ std::vector<std::uint64_t> even_cuts(std::uint64_t rows) {
   return cuts;
 }
 
-// Scores of rows without the biases: begin .. end - 1, row by row into out. With `check` columns
-// are looked at just before they are used.
+// Scores of rows without the biases: begin .. end - 1, row by row into out.
 template <class Value>
-void linear_scores(const Model& model, const CsrView<Value>& m, std::uint64_t begin,
-                   std::uint64_t end, bool check, double* out) {
+void linear_scores(const Model& model, const RowRun<Value>& rows, double* out) {
+  // With several hyperplanes so many at a time that they stay in the nearest cache for all of them.
+  constexpr std::uint64_t kNonzeros = 2048;
+  const CsrView<Value>& m = rows.m;
+  const std::size_t problems = model.problems.size();
   const Kernels& kernels = best_kernels();
-  for (std::uint64_t i = begin; i < end; ++i) {
-    const SparseRow<Value> whole = row_of(m, i);
-    if (check && !whole.run && whole.size > 0 &&
-        (whole.columns[whole.size - 1] >= m.features ||
-         !kernels.ascends(whole.columns, whole.size))) {
-      fail("data.matrix", fmt::format("row {}: a column is out of range or out of order", i));
-    }
-    const auto row = known_part(whole, model.width());
-    for (std::size_t k = 0; k < model.problems.size(); ++k) {
-      *out++ = kernels.dot(row, model.weights_of(k).data());
+  for (std::uint64_t from = rows.begin, to; from < rows.end; from = to) {
+    to = problems == 1 ? rows.end : from + 1;
+    while (to < rows.end && m.offsets[to + 1] - m.offsets[from] <= kNonzeros) ++to;
+    for (std::size_t k = 0; k < problems; ++k) {
+      double* const first = out + (from - rows.begin) * problems + k;
+      if (!kernels.dot_rows({m, from, to}, model.weights_of(k), first, problems)) {
+        fail("data.matrix", fmt::format("a column in rows {} to {} is out of range", from, to - 1));
+      }
     }
   }
 }
@@ -175,13 +175,17 @@ Predictions scores_of(const Model& model, const Dataset::View& view, const Scori
   pool.run(cuts.size() - 1, [&](std::size_t block) {
     const std::uint64_t begin = cuts[block], end = cuts[block + 1];
     double* scores = out.scores.data() + begin * problems;
-    // In columns the model knows a value that is not finite shows in the score.
+    // In columns the model knows a value that is not finite shows in the score, whatever it is
+    // multiplied by.
     if (how.check && features > model.width()) check_values(view, begin, end);
     if (how.scorer != nullptr) {
       how.scorer->scores(begin, end, scores);
     } else {
-      std::visit([&](const auto& m) { linear_scores(model, m, begin, end, how.check, scores); },
-                 view);
+      std::visit(
+          [&]<class Value>(const CsrView<Value>& m) {
+            linear_scores<Value>(model, {m, begin, end}, scores);
+          },
+          view);
     }
     for (std::uint64_t i = begin; i < end; ++i, scores += problems) {
       for (std::size_t k = 0; k < problems; ++k) scores[k] += model.problems[k].bias;

@@ -17,8 +17,27 @@ double half_square(std::span<const double> v) {
 
 struct Part {
   double loss = 0;    // sum_i U_i max(0, 1 - y_i <w, x_i>)
-  double square = 0;  // the largest |x_i|^2
+  double square = 0;  // with a free bias: the largest |x_i|^2
 };
+
+// Of full rows in lanes, which need not wait for each other; of others they would gain nothing.
+template <class Value>
+double score_of(const CsrView<Value>& m, std::uint64_t i, std::span<const double> w) {
+  constexpr std::size_t kLanes = 8;
+  const std::uint32_t* const columns = m.columns_of(i);
+  const Value* const values = m.values_of(i);
+  const std::size_t size = m.size_of(i);
+  double lanes[kLanes] = {}, score = 0;
+  std::size_t k = 0;
+  for (; m.full && k + kLanes <= size; k += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] += static_cast<double>(values[k + lane]) * w[k + lane];
+    }
+  }
+  for (; k < size; ++k) score += static_cast<double>(values[k]) * w[columns[k]];
+  for (const double lane : lanes) score += lane;
+  return score;
+}
 
 // Of some rows.
 template <class Value>
@@ -27,15 +46,13 @@ Part loss(const Problem& problem, const CsrView<Value>& m, std::span<const doubl
   const double constant = problem.bias == 0 ? 0.0 : problem.bias * w.back();
   Part part;
   for (std::uint64_t i = begin; i < end; ++i) {
-    double score = constant, square = 0;
-    const std::uint32_t* const columns = m.columns_of(i);
-    const Value* const values = m.values_of(i);
-    for (std::size_t k = 0; k < m.size_of(i); ++k) {
-      const auto value = static_cast<double>(values[k]);
-      score += value * w[columns[k]];
-      square += value * value;
-    }
+    const double score = constant + score_of(m, i, w);
     part.loss += problem.upper(i) * std::max(0.0, 1 - problem.y[i] * score);
+    if (!problem.free_bias) continue;
+    double square = 0;
+    for (const Value value : std::span(m.values_of(i), m.size_of(i))) {
+      square += static_cast<double>(value) * static_cast<double>(value);
+    }
     part.square = std::max(part.square, square);
   }
   return part;
@@ -54,8 +71,12 @@ Buffer<double> combine(const Problem& problem, const CsrView<Value>& m,
     if (a == 0) continue;
     const std::uint32_t* const columns = m.columns_of(i);
     const Value* const values = m.values_of(i);
-    for (std::size_t k = 0; k < m.size_of(i); ++k)
-      v[columns[k]] += a * static_cast<double>(values[k]);
+    const std::size_t size = m.size_of(i);
+    if (m.full) {  // the same, but compilers see that entries do not meet
+      for (std::size_t k = 0; k < size; ++k) v[k] += a * static_cast<double>(values[k]);
+    } else {
+      for (std::size_t k = 0; k < size; ++k) v[columns[k]] += a * static_cast<double>(values[k]);
+    }
     if (problem.bias != 0) v.back() += a * problem.bias;
   }
   return out;

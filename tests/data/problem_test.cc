@@ -9,6 +9,7 @@
 
 #include "base/parallel.h"
 #include "base/random.h"
+#include "data/dataset_builder.h"
 
 namespace hinge {
 namespace {
@@ -25,7 +26,7 @@ Survey survey_of(const std::vector<Value>& values, int threads) {
   if (values.empty()) offsets.push_back(0);
   const std::vector<std::int64_t> labels(offsets.size() - 1, 1);
   const CsrView<Value> view = {labels.size(), 10, offsets.data(), columns.data(), values.data()};
-  const Result<Dataset> data = Dataset::wrap(view, labels, {}, nullptr);
+  const Result<Dataset> data = Dataset::wrap(view, labels, {}, nullptr, {.threads = threads});
   EXPECT_TRUE(data.ok());
   Pool pool(threads);
   return survey(*data, pool);
@@ -53,16 +54,38 @@ void expect_range(Value low, Value high) {
 TEST(Survey, FindsTheSmallestAndTheLargestValue) {
   expect_range(1e-30F, 1e30F);
   expect_range(std::numeric_limits<float>::denorm_min(), std::numeric_limits<float>::max() / 4);
-  expect_range(0.25F, 0.25F);
+  expect_range(9e-11F, 0.25F);
+  expect_range(0.25, 1.1e5);
   expect_range(1e-300, 1e100);
 }
 
-TEST(Survey, OfNoValuesKnowsNone) {
-  for (const std::vector<float>& values : {std::vector<float>{}, {0.0F, -0.0F}}) {
+TEST(Survey, OfNoValuesAndOfTameOnesKnowsNone) {
+  const std::vector<float> tame = {0.0F, 1e-10F, -1e5F, -1e-10F, 1e5F, 0.25F, 1, 2, -3, 0, 4};
+  for (const std::vector<float>& values : {std::vector<float>{}, {0.0F, -0.0F}, tame}) {
     const Survey seen = survey_of(values, 1);
     EXPECT_EQ(seen.smallest, 0);
     EXPECT_EQ(seen.largest, 0);
   }
+}
+
+// Wrapping takes the survey in the pass that checks the arrays, and other weights make it another.
+TEST(Survey, OfWrappedArraysIsThatOfTheSameRowsBuilt) {
+  const std::vector<std::uint64_t> offsets = {0, 2, 4, 6};
+  const std::vector<std::uint32_t> columns = {0, 1, 0, 1, 0, 1};
+  const std::vector<double> values = {1, 2, 1e-200, 4, 5e100, 6};
+  const std::vector<std::int64_t> labels = {1, 2, 1};
+  const std::vector<double> weights = {1, 2, 3};
+  const CsrView<double> m = {3, 2, offsets.data(), columns.data(), values.data()};
+  Pool pool(1);
+  const Survey built = survey(DatasetBuilder::wrap(m, labels, {}, 0, nullptr), pool);
+  const Survey weighted = survey(DatasetBuilder::wrap(m, labels, weights, 0, nullptr), pool);
+  EXPECT_NE(built.fingerprint, weighted.fingerprint);
+  const Dataset data = Dataset::wrap(m, labels, {}, nullptr).value();
+  EXPECT_EQ(survey(data, pool).fingerprint, built.fingerprint);
+  EXPECT_EQ(survey(data, pool).smallest, 1e-200);
+  EXPECT_EQ(survey(data, pool).largest, 5e100);
+  const Dataset other = data.with_weights(weights).value();
+  EXPECT_EQ(survey(other, pool).fingerprint, weighted.fingerprint);
 }
 
 }  // namespace

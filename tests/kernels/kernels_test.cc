@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -136,25 +138,70 @@ TEST_P(KernelContract, ColumnsUpTo32Bits) {
   EXPECT_EQ(GetParam()->dot(row, weights), 1.5 * (14 * 15 / 2));
 }
 
-// To 1e-15 of the library's, and the bits of the scalar loop, wherever a number stands in the
-// array.
-TEST_P(KernelContract, ColumnsThatAscend) {
-  for (std::uint32_t size = 0; size < 70; ++size) {
-    std::vector<std::uint32_t> columns(size);
-    for (std::uint32_t k = 0; k < size; ++k) columns[k] = 0x80000000U - 35 + k;  // signs change
-    if (size > 2) columns.back() = 0xffffffffU;
-    EXPECT_TRUE(GetParam()->ascends(columns.data(), size)) << size;
-    for (std::uint32_t k = 1; k < size; ++k) {
-      std::vector<std::uint32_t> wrong = columns;
-      wrong[k] = wrong[k - 1];
-      EXPECT_FALSE(GetParam()->ascends(wrong.data(), size)) << size << " " << k;
-      wrong = columns;
-      std::swap(wrong[k], wrong[k - 1]);
-      EXPECT_FALSE(GetParam()->ascends(wrong.data(), size)) << size << " " << k;
+// Rows of all lengths, one behind the other: the bits of dot(), whatever order columns are in;
+// those without a weight count as zero.
+TEST_P(KernelContract, RunsOfRows) {
+  constexpr std::uint64_t kFeatures = 600, kRows = 70;
+  Random random(9);
+  std::vector<std::uint64_t> offsets = {0};
+  std::vector<std::uint32_t> columns;
+  std::vector<double> values;
+  for (std::uint64_t i = 0; i < kRows; ++i) {
+    for (std::uint64_t k = 0; k < i; ++k) {
+      columns.push_back(static_cast<std::uint32_t>(random.below(kFeatures)));
+      values.push_back(random.uniform() - 0.5);
+    }
+    offsets.push_back(columns.size());
+  }
+  std::vector<double> w(kFeatures);
+  for (double& x : w) x = (random.uniform() - 0.5) * 1e3;
+  const CsrView<double> m = {kRows, kFeatures, offsets.data(), columns.data(), values.data()};
+  for (const std::size_t known : {0U, 1U, 250U, 599U, 600U}) {
+    std::vector<double> out(2 * kRows, 7.0), cut = w;
+    std::fill(cut.begin() + static_cast<std::ptrdiff_t>(known), cut.end(), 0.0);
+    EXPECT_TRUE(GetParam()->dot_rows({m, 3, kRows}, std::span(w).first(known), out.data(), 2));
+    for (std::uint64_t i = 3; i < kRows; ++i) {
+      EXPECT_EQ(out[2 * (i - 3)], reference_dot(row_of(m, i), cut.data())) << known << " " << i;
+      EXPECT_EQ(out[2 * (i - 3) + 1], 7.0);
+    }
+  }
+  std::vector<double> out(kRows);
+  for (const std::uint32_t wrong : {600U, 0x7fffffffU, 0x80000000U, 0xffffffffU}) {
+    for (const std::uint64_t i : {1U, 8U, 9U, 40U, 69U}) {
+      for (const std::uint64_t k :
+           {offsets[i], (offsets[i] + offsets[i + 1]) / 2, offsets[i + 1] - 1}) {
+        const std::uint32_t good = std::exchange(columns[k], wrong);
+        EXPECT_FALSE(GetParam()->dot_rows({m, 0, kRows}, w, out.data(), 1)) << i << " " << k;
+        columns[k] = good;
+      }
     }
   }
 }
 
+TEST_P(KernelContract, RunsOfFullRows) {
+  constexpr std::uint64_t kFeatures = 21, kRows = 3;
+  std::vector<std::uint64_t> offsets;
+  for (std::uint64_t i = 0; i <= kRows; ++i) offsets.push_back(i * kFeatures);
+  std::vector<std::uint32_t> columns(kFeatures);
+  std::iota(columns.begin(), columns.end(), 0U);
+  std::vector<float> values(kRows * kFeatures);
+  std::iota(values.begin(), values.end(), -20.25F);
+  std::vector<double> w(kFeatures);
+  std::iota(w.begin(), w.end(), 0.1);
+  const CsrView<float> m = {kRows, kFeatures, offsets.data(), columns.data(), values.data(), true};
+  for (const std::size_t known : {0U, 13U, 21U}) {
+    std::vector<double> out(kRows);
+    EXPECT_TRUE(GetParam()->dot_rows({m, 0, kRows}, std::span(w).first(known), out.data(), 1));
+    for (std::uint64_t i = 0; i < kRows; ++i) {
+      SparseRow<float> row = row_of(m, i);
+      row.size = known;
+      EXPECT_TRUE(same_bits(out[i], reference_dot(row, w.data()))) << known << " " << i;
+    }
+  }
+}
+
+// To 1e-15 of the library's, and the bits of the scalar loop, wherever a number stands in the
+// array.
 TEST_P(KernelContract, ExponentialsOfNumbersBelowZero) {
   std::vector<double> x = {0.0,
                            -0.0,
