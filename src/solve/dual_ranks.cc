@@ -128,21 +128,18 @@ class DualOnRanks {
       primal_ = primal;
       return;
     }
-    // P along the line, with the costs in the slopes.
+    // P along the line.
     const double from = dot(best_w_, best_w_), product = dot(best_w_, w_);
-    const auto slopes = [&](std::span<const double> steps, std::span<double> out) {
-      std::ranges::fill(out, 0.0);
-      for (std::uint64_t i = 0; i < m_.rows; ++i) {
-        const double d = best_gradient_[i] - gradient_[i], u = problem_.upper(i) * d;
-        for (std::size_t s = 0; s < steps.size(); ++s) {
-          const double inside = steps[s] * d - best_gradient_[i];
-          out[s] += inside > 0 || (inside == 0 && d > 0) ? u : 0.0;
-        }
-      }
-      comm_.sum(out);
-    };
-    const double t =
-        minimum_by_slopes(from - 2 * product + square_, product - from, kFarthest, kDoubt, slopes);
+    LineSearch own(0, 0, kFarthest);
+    own.reserve(m_.rows);
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      own.add(problem_.upper(i), -best_gradient_[i], best_gradient_[i] - gradient_[i]);
+    }
+    const Ray ray = {.a = from - 2 * product + square_,
+                     .b = product - from,
+                     .t_max = kFarthest,
+                     .doubt = kDoubt};
+    const double t = minimum_on_ranks(ray, own, comm_);
     if (t == 0) return;
     double loss = 0;
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
