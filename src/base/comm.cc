@@ -167,14 +167,23 @@ void Comm::sum_slice(std::span<double> values) {
   }
 }
 
-void Comm::share_slices(std::span<double> values) {
+void Comm::share_slices(std::span<double> values, std::span<double> sums) {
   if (size() == 1) return;
   const std::size_t piece = (values.size() + ranks() - 1) / ranks();
   const Slice own = slice(values.size());
-  std::vector<double> mine(piece), all(piece * ranks());
-  std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(own.begin), own.size(), mine.begin());
+  std::vector<double> mine(sums.begin(), sums.end());
+  const auto slice = values.subspan(own.begin, own.size());
+  mine.insert(mine.end(), slice.begin(), slice.end());
+  mine.resize(sums.size() + piece);
+  std::vector<double> all(mine.size() * ranks());
   exchange(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
-  std::copy_n(all.begin(), values.size(), values.begin());
+  std::ranges::fill(sums, 0.0);
+  for (std::size_t r = 0; r < ranks(); ++r) {
+    const double* const from = all.data() + r * mine.size();
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += from[k];
+    const std::size_t begin = std::min(values.size(), r * piece);
+    std::copy_n(from + sums.size(), std::min(piece, values.size() - begin), values.data() + begin);
+  }
 }
 
 // The sum, if it takes fewer bytes to send only what is not 0; false if not. Entries go to all
