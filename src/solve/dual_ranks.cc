@@ -24,6 +24,7 @@
 #include "risk/passes.h"
 #include "solve/solver.h"
 #include "solve/stall_watch.h"
+#include "solve/working_rows.h"
 
 namespace hinge {
 namespace {
@@ -56,7 +57,11 @@ class DualOnRanks {
     if (!options_.start.empty() && options_.start[0].alpha.size() == m_.rows) {
       alpha_ = options_.start[0].alpha;
     }
-    for (std::uint64_t i = 0; i < m_.rows; ++i) squares_.push_back(passes_.square(i));
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      squares_.push_back(passes_.square(i));
+      // No part in w: at its best at a bound, and at once.
+      if (!(squares_[i] > 0)) alpha_[i] = problem_.upper(i);
+    }
     rebuild();
     measure();
     while (!report()) {
@@ -191,19 +196,14 @@ class DualOnRanks {
       }
     }
     comm_.sum(sums);
-    const double beyond = kRestFactor * std::sqrt(sums[0] / std::max(1.0, sums[1]));
-    chosen_.clear();
-    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+    double beyond = kRestFactor * std::sqrt(sums[0] / std::max(1.0, sums[1]));
+    // How far the gradient points out of the box; rows that have no part in w never move.
+    const auto slack = [&](std::uint64_t i) {
       const double upper = problem_.upper(i);
-      if (!(squares_[i] > 0) || !(upper > 0)) {
-        // No part in w: at its best at a bound, and at once.
-        alpha_[i] = squares_[i] > 0 || !(upper > 0) ? alpha_[i] : upper;
-        continue;
-      }
-      const bool rests = (alpha_[i] <= 0 && gradient_[i] > beyond) ||
-                         (alpha_[i] >= upper && gradient_[i] < -beyond);
-      if (!rests) chosen_.push_back(i);
-    }
+      if (!(squares_[i] > 0) || !(upper > 0)) return std::numeric_limits<double>::infinity();
+      return alpha_[i] <= 0 ? gradient_[i] : alpha_[i] >= upper ? -gradient_[i] : 0.0;
+    };
+    choose_near(m_.rows, slack, beyond, 0, 0, chosen_);
   }
   double projected(std::uint64_t i, double a, double g) const {
     if (a <= 0) return std::min(0.0, g);
