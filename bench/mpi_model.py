@@ -17,18 +17,25 @@ GIGABYTES = 64  # more than this on a rank is marked
 BYTES_A_NONZERO = 8
 
 
+def of_sums(ranks, *sizes):
+    """(messages, bytes a rank sends) of sums of so many numbers."""
+    messages = sent = 0
+    for n in sizes:
+        small = n <= 8 or (n <= 512 and n * ranks <= 8192)
+        messages += 1 if small else 2
+        sent += 8 * (n + 3) * (ranks - 1) if small else 16 * n * (ranks - 1) / ranks
+    return messages, sent
+
+
 def formula(solver, features, ranks):
     """(messages, bytes a rank sends) of an iteration whose line search takes 3 rounds and whose vectors are dense."""
     if ranks == 1:
         return 0, 0
-    others = ranks - 1
-    vectors = 16 * features * others / ranks
-    # A small sum has 3 wishes with it. A search is 256 numbers, then rounds of 17.
-    search = 8 * (256 + 3 + 3 * (17 + 3)) * others
-    if solver == "dual":  # a maximum, the sum in two halves; three sums, the search, a loss
-        return 3 + 3 + 4 + 1, vectors + search + 8 * (1 + 5 + 5 + 5 + 4) * others
-    # The plane: a maximum, its half of the sum, inner products, b; the next point; the search; the value there.
-    return 4 + 1 + 4 + 1, vectors + search + 8 * (1 + 103 + 4 + 4 + 4) * others
+    search = (256, 17, 17, 17)
+    # dual: what is chosen, the steps, P and D, the loss found. Planes: inner products, b, the value found.
+    messages, sent = of_sums(ranks, *search, *((2, 2, 2, 1) if solver == "dual" else (100, 1, 1)))
+    # How many entries there are at most; then a sum, its halves at two places in planes.
+    return messages + 3, sent + 8 * (ranks - 1) + 16 * features * (ranks - 1) / ranks
 
 
 def counted(run):

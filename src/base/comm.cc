@@ -13,9 +13,10 @@
 namespace hinge {
 namespace {
 
-// Up to so many numbers every rank sends its own to all and adds up by itself: one message to wait
-// for. More are added up in pieces, each rank one, in two: twice the waiting, a part of the bytes.
-constexpr std::size_t kSmall = 512;
+// Up to so many numbers, of all ranks together so many, every rank sends its own to all and adds up
+// by itself: one message to wait for. More are added up in pieces, each rank one, in two: twice the
+// waiting, a part of the bytes. A few go to all however many ranks there are, as wishes do.
+constexpr std::size_t kSmall = 512, kSmallOfAll = 8192, kFew = 8;
 constexpr std::size_t kPiece = std::size_t{1} << 20;    // numbers a rank gets at a time
 constexpr std::size_t kMessage = std::size_t{1} << 28;  // bytes of a message, at most
 
@@ -86,7 +87,7 @@ void Comm::exchange(std::span<const std::byte> mine, std::span<std::byte> all) {
 void Comm::sum(std::span<double> values) {
   if (size() == 1) {
     for (std::size_t k = 0; k < kWishes; ++k) arrived_[k] = std::max(arrived_[k], wishes_[k]);
-  } else if (values.size() <= kSmall) {
+  } else if (values.size() <= std::max(kFew, std::min(kSmall, kSmallOfAll / ranks()))) {
     sum_small(values);
   } else {
     sum_large(values);

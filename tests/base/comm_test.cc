@@ -183,7 +183,7 @@ TEST(Comm, ARankThatEndsIsLost) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, CommRanks, ::testing::Values(1, 2, 3, 4, 7));
+INSTANTIATE_TEST_SUITE_P(Sizes, CommRanks, ::testing::Values(1, 2, 3, 4, 7, 20));
 
 }  // namespace
 }  // namespace hinge
