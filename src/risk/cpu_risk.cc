@@ -21,7 +21,8 @@ namespace {
 // outweigh planes times columns. Few active rows allow for more.
 constexpr std::uint64_t kRowsPerColumn = 1, kRowsPerColumnNarrowed = 4;
 
-constexpr std::uint64_t kSample = std::uint64_t{1} << 16;  // rows a width is judged by
+// Rows a width is judged by, those of all ranks together.
+constexpr std::uint64_t kSample = std::uint64_t{1} << 16;
 
 bool planes_by_rows(std::uint64_t rows, std::uint64_t dimension, const RiskOptions& options) {
   const std::uint64_t most =
@@ -242,7 +243,7 @@ class CpuRisk final : public Risk {
   }
 
   double width_of(double share) const override {
-    const std::uint64_t step = std::max<std::uint64_t>(1, rows_.m.rows / kSample);
+    const std::uint64_t step = sample_step();
     std::vector<double> away;
     for (std::uint64_t i = 0; i < rows_.m.rows; i += step) {
       const double distance = std::abs(1 - anchor_[i]);
@@ -256,7 +257,7 @@ class CpuRisk final : public Risk {
   }
 
   void near(std::span<const double> widths, std::span<double> counts) const override {
-    const std::uint64_t step = std::max<std::uint64_t>(1, rows_.m.rows / kSample);
+    const std::uint64_t step = sample_step();
     std::ranges::fill(counts, 0.0);
     for (std::uint64_t i = 0; i < rows_.m.rows; i += step) {
       const double distance = std::abs(1 - anchor_[i]);
@@ -329,6 +330,11 @@ class CpuRisk final : public Risk {
   }
 
  private:
+  // Of so many rows one is in the sample.
+  std::uint64_t sample_step() const {
+    const std::uint64_t ranks = comm_ == nullptr ? 1 : static_cast<std::uint64_t>(comm_->size());
+    return std::max<std::uint64_t>(1, rows_.m.rows * ranks / kSample);
+  }
   // The margin of row i at point(t).
   double at(std::uint64_t i, double t) const { return anchor_[i] + t * (trial_[i] - anchor_[i]); }
 
