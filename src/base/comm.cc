@@ -156,15 +156,17 @@ void Comm::sum_slice(std::span<double> values) {
   if (size() == 1 || sum_entries(values, in_full)) return;
   const std::size_t piece = (values.size() + ranks() - 1) / ranks();
   const Slice own = slice(values.size());
-  std::vector<double> mine(values.begin(), values.end()), all(piece * ranks());
-  mine.resize(piece * ranks());
-  check(transport_.transpose(mine, all));
+  out_.assign(values.begin(), values.end());
+  out_.resize(piece * ranks());
+  in_.resize(piece * ranks());
+  check(transport_.transpose(out_, in_));
   ++counts_.rounds;
   counts_.bytes += sizeof(double) * piece * (ranks() - 1);
-  for (std::size_t k = 0; k < own.size(); ++k) {
-    double sum = all[k];
-    for (std::size_t r = 1; r < ranks(); ++r) sum += all[r * piece + k];
-    values[own.begin + k] = sum;
+  double* const sum = values.data() + own.begin;
+  std::copy_n(in_.data(), own.size(), sum);
+  for (std::size_t r = 1; r < ranks(); ++r) {
+    const double* const from = in_.data() + r * piece;
+    for (std::size_t k = 0; k < own.size(); ++k) sum[k] += from[k];
   }
 }
 
@@ -172,15 +174,15 @@ void Comm::share_slices(std::span<double> values, std::span<double> sums) {
   if (size() == 1) return;
   const std::size_t piece = (values.size() + ranks() - 1) / ranks();
   const Slice own = slice(values.size());
-  std::vector<double> mine(sums.begin(), sums.end());
   const auto slice = values.subspan(own.begin, own.size());
-  mine.insert(mine.end(), slice.begin(), slice.end());
-  mine.resize(sums.size() + piece);
-  std::vector<double> all(mine.size() * ranks());
-  exchange(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+  out_.assign(sums.begin(), sums.end());
+  out_.insert(out_.end(), slice.begin(), slice.end());
+  out_.resize(sums.size() + piece);
+  in_.resize(out_.size() * ranks());
+  exchange(std::as_bytes(std::span(out_)), std::as_writable_bytes(std::span(in_)));
   std::ranges::fill(sums, 0.0);
   for (std::size_t r = 0; r < ranks(); ++r) {
-    const double* const from = all.data() + r * mine.size();
+    const double* const from = in_.data() + r * out_.size();
     for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += from[k];
     const std::size_t begin = std::min(values.size(), r * piece);
     std::copy_n(from + sums.size(), std::min(piece, values.size() - begin), values.data() + begin);

@@ -123,6 +123,7 @@ class Comm {
   Transport& transport_;
   CommCounts counts_;
   bool broken_ = false;
+  std::vector<double> out_, in_;  // of slices: memory that is not asked for, and cleared, anew
   double wishes_[kWishes] = {}, arrived_[kWishes] = {};
 };
 
