@@ -28,7 +28,7 @@ def of_sums(ranks, *sizes):
 
 
 def formula(solver, features, ranks):
-    """(messages, bytes a rank sends) of an iteration whose line search takes 3 rounds and whose vectors are dense."""
+    """(messages, bytes a rank sends) of an iteration whose line search takes 3 rounds more and whose vectors are dense."""
     if ranks == 1:
         return 0, 0
     search = (256, 17, 17, 17)
