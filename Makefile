@@ -118,7 +118,7 @@ clang:
 	@sh tools/install_deps.sh build test clang
 	@$(call configure,clang,-DHINGE_TESTS=ON)
 	@$(call compile,clang)
-	@ctest --preset clang -j2 -E '^cli\.(checkpoint|faults|interrupt|mpi|mpi_data|planes)$$'
+	@ctest --preset clang -j2 -E '^cli\.(checkpoint|faults|interrupt|mpi|mpi_data|mpi_network|planes)$$'
 
 .PHONY: fuzz
 fuzz:

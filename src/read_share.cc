@@ -13,7 +13,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <optional>
+#include <map>
+#include <utility>
 
 #include "base/checksum.h"
 #include "base/comm.h"
@@ -56,6 +57,62 @@ std::string describe(const std::vector<Listed>& files) {
   }
   return fmt::format("{} files, {} bytes, checksum {}", files.size(), bytes,
                      to_hex(checksum(std::as_bytes(std::span(all)))));
+}
+
+// Checksums of the first `most` bytes of some of the files, each rank working out its share.
+std::vector<std::uint64_t> checksums(const std::vector<Listed>& files,
+                                     const std::vector<std::size_t>& some, std::uint64_t most,
+                                     Comm& comm) {
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  std::vector<std::uint64_t> mine;
+  comm.together([&] {
+    std::vector<char> piece(std::min<std::uint64_t>(most, std::size_t{1} << 20));
+    for (auto k = static_cast<std::size_t>(comm.rank()); k < some.size(); k += ranks) {
+      const Listed& file = files[some[k]];
+      ByteSource bytes(file.path, nullptr, {0, std::min(most, file.bytes)});
+      Checksum sum;
+      while (const std::size_t count = bytes.read(piece)) {
+        sum.add(std::as_bytes(std::span(piece).first(count)));
+      }
+      mine.push_back(sum.value());
+    }
+  });
+  const std::vector<std::vector<std::byte>> parts = comm.gather_all(std::as_bytes(std::span(mine)));
+  std::vector<std::uint64_t> all(some.size());
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    std::memcpy(&all[k], parts[k % ranks].data() + k / ranks * sizeof all[k], sizeof all[k]);
+  }
+  return all;
+}
+
+// The same bytes under two names would count twice. Only files of the same size can be that, and of
+// those most differ in how they begin.
+void refuse_twins(const std::vector<Listed>& files, Comm& comm) {
+  constexpr std::uint64_t kBeginning = std::uint64_t{1} << 16;
+  using Mark = std::pair<std::uint64_t, std::uint64_t>;  // size and checksum
+  std::map<Mark, std::vector<std::size_t>> alike;
+  for (std::size_t k = 0; k < files.size(); ++k) {
+    if (files[k].bytes > 0) alike[{files[k].bytes, 0}].push_back(k);
+  }
+  for (const std::uint64_t most : {kBeginning, UINT64_MAX}) {
+    std::vector<std::size_t> some;
+    for (const auto& [mark, group] : alike) {
+      if (group.size() > 1) some.insert(some.end(), group.begin(), group.end());
+    }
+    if (some.empty()) return;
+    const std::vector<std::uint64_t> sums = checksums(files, some, most, comm);
+    alike.clear();
+    for (std::size_t k = 0; k < some.size(); ++k) {
+      alike[{files[some[k]].bytes, sums[k]}].push_back(some[k]);
+    }
+  }
+  comm.together([&] {
+    for (const auto& [mark, group] : alike) {
+      if (group.size() < 2) continue;
+      fail_file("mpi.duplicate-shard", files[group[1]].path,
+                fmt::format("the same bytes as {}", escape(files[group[0]].path)));
+    }
+  });
 }
 
 bool is_compressed(const std::string& path) {
@@ -196,6 +253,7 @@ Dataset read(const std::string& source, const ReadOptions& options, Comm& comm,
     binary = files.size() == 1 && is_data_file(files[0].path);
   });
   comm.agree("the data as this rank sees it", describe(files));
+  refuse_twins(files, comm);
   comm.together([&] {
     if (binary) {
       data = map_share(TensorFile::map(files[0].path, "cache"), options, comm.rank(), comm.size());

@@ -91,13 +91,15 @@ class RankedRisk final : public Risk {
   double search(double a, double b, double t_max) override {
     return same<double>([&](Risk& r) { return r.search(a, b, t_max); });
   }
-  void slopes(std::span<const double> steps, std::span<double> out) override {
-    const auto all = same<std::vector<double>>([&](Risk& r) {
-      std::vector<double> found(steps.size());
-      r.slopes(steps, found);
-      return found;
-    });
-    std::copy(all.begin(), all.end(), out.begin());
+  Rises rises(double t_max) override {
+    return {same<decltype(Rises::values)>([&](Risk& r) { return r.rises(t_max).values; })};
+  }
+  std::vector<Bend> bends_in(std::size_t bucket) override {
+    std::vector<std::vector<Bend>> parts(parts_.size());
+    call([&](Risk& r, std::size_t k) { parts[k] = r.bends_in(bucket); });
+    std::vector<Bend> all;
+    for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+    return all;
   }
   void advance(double t) override {
     call([&](Risk& r, std::size_t) { r.advance(t); });

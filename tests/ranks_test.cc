@@ -312,6 +312,25 @@ TEST(ReadShare, FilesOfAPatternAndRowsOfABinarySet) {
             read_all(folder / "part-*.svm", 1, weighted));
 }
 
+// The same bytes twice are refused; the same size, or the same beginning, is not.
+TEST(ReadShare, RefusesTheSameFileTwice) {
+  const TempFolder folder;
+  const std::string rows = some_rows(4000);  // more than the beginning that is compared first
+  std::string other = rows;
+  other[other.size() - 2] = other[other.size() - 2] == '1' ? '2' : '1';
+  write_file(folder / "part-1.svm", rows);
+  write_file(folder / "part-2.svm", other);
+  write_file(folder / "part-3.svm", "");
+  write_file(folder / "part-4.svm", "");
+  EXPECT_EQ(read_all(folder / "part-*.svm", 3), read_all(folder / "part-*.svm", 1));
+  write_file(folder / "part-5.svm", rows);
+  const std::string error = read_all(folder / "part-*.svm", 3);
+  EXPECT_NE(error.find("part-5.svm: error: the same bytes as"), std::string::npos) << error;
+  EXPECT_NE(error.find("part-1.svm"), std::string::npos) << error;
+  EXPECT_NE(error.find("[mpi.duplicate-shard]"), std::string::npos) << error;
+  EXPECT_EQ(error, read_all(folder / "part-*.svm", 2));
+}
+
 // An index 0 on any rank makes all of them count from 0.
 TEST(ReadShare, AgreesOnTheIndexBase) {
   const TempFolder folder;

@@ -23,7 +23,7 @@ for group in "$@"; do
     clang) wanted="$wanted clang" ;;
     fuzz) wanted="$wanted clang libclang-rt-dev" ;;
     # Optional: without it training runs in one process, and its tests are skipped.
-    mpi) wanted="$wanted libopenmpi-dev openmpi-bin" ;;
+    mpi) wanted="$wanted libopenmpi-dev openmpi-bin iproute2" ;;
     coverage) wanted="$wanted gcovr" ;;
     bench) wanted="$wanted g++ libblas-dev libdlib-dev liblinear-dev liblinear-tools libocas-tools
                    python3 python3-venv"

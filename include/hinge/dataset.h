@@ -147,7 +147,8 @@ Result<Dataset> read_dataset(const std::string& source, const ReadOptions& optio
 // reads a part of about the same size: files of a pattern, lines of a file that is not compressed,
 // rows of a binary data set; and gets the rows of that part, in which order the ranks are too. A
 // part may be empty. Features and index base are those of all parts; warnings of all are rank 0's.
-// If one rank fails, all fail with its error; mpi.inconsistent where files or options differ.
+// If one rank fails, all fail with its error; mpi.inconsistent where files or options differ,
+// mpi.duplicate-shard where two files of the pattern are the same.
 class Transport;
 Result<Dataset> read_share(const std::string& source, const ReadOptions& options,
                            Transport& transport, std::vector<Error>& warnings);

@@ -13,9 +13,10 @@
 namespace hinge {
 namespace {
 
-// Up to so many numbers every rank sends its own to all and adds up by itself: one message to wait
-// for. More are added up in pieces, each rank one, in two: twice the waiting, a part of the bytes.
-constexpr std::size_t kSmall = 512;
+// Up to so many numbers, of all ranks together so many, every rank sends its own to all and adds up
+// by itself: one message to wait for. More are added up in pieces, each rank one, in two: twice the
+// waiting, a part of the bytes. A few go to all however many ranks there are, as wishes do.
+constexpr std::size_t kSmall = 512, kSmallOfAll = 8192, kFew = 8;
 constexpr std::size_t kPiece = std::size_t{1} << 20;    // numbers a rank gets at a time
 constexpr std::size_t kMessage = std::size_t{1} << 28;  // bytes of a message, at most
 
@@ -86,7 +87,7 @@ void Comm::exchange(std::span<const std::byte> mine, std::span<std::byte> all) {
 void Comm::sum(std::span<double> values) {
   if (size() == 1) {
     for (std::size_t k = 0; k < kWishes; ++k) arrived_[k] = std::max(arrived_[k], wishes_[k]);
-  } else if (values.size() <= kSmall) {
+  } else if (values.size() <= std::max(kFew, std::min(kSmall, kSmallOfAll / ranks()))) {
     sum_small(values);
   } else {
     sum_large(values);
@@ -155,26 +156,37 @@ void Comm::sum_slice(std::span<double> values) {
   if (size() == 1 || sum_entries(values, in_full)) return;
   const std::size_t piece = (values.size() + ranks() - 1) / ranks();
   const Slice own = slice(values.size());
-  std::vector<double> mine(values.begin(), values.end()), all(piece * ranks());
-  mine.resize(piece * ranks());
-  check(transport_.transpose(mine, all));
+  out_.assign(values.begin(), values.end());
+  out_.resize(piece * ranks());
+  in_.resize(piece * ranks());
+  check(transport_.transpose(out_, in_));
   ++counts_.rounds;
   counts_.bytes += sizeof(double) * piece * (ranks() - 1);
-  for (std::size_t k = 0; k < own.size(); ++k) {
-    double sum = all[k];
-    for (std::size_t r = 1; r < ranks(); ++r) sum += all[r * piece + k];
-    values[own.begin + k] = sum;
+  double* const sum = values.data() + own.begin;
+  std::copy_n(in_.data(), own.size(), sum);
+  for (std::size_t r = 1; r < ranks(); ++r) {
+    const double* const from = in_.data() + r * piece;
+    for (std::size_t k = 0; k < own.size(); ++k) sum[k] += from[k];
   }
 }
 
-void Comm::share_slices(std::span<double> values) {
+void Comm::share_slices(std::span<double> values, std::span<double> sums) {
   if (size() == 1) return;
   const std::size_t piece = (values.size() + ranks() - 1) / ranks();
   const Slice own = slice(values.size());
-  std::vector<double> mine(piece), all(piece * ranks());
-  std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(own.begin), own.size(), mine.begin());
-  exchange(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
-  std::copy_n(all.begin(), values.size(), values.begin());
+  const auto slice = values.subspan(own.begin, own.size());
+  out_.assign(sums.begin(), sums.end());
+  out_.insert(out_.end(), slice.begin(), slice.end());
+  out_.resize(sums.size() + piece);
+  in_.resize(out_.size() * ranks());
+  exchange(std::as_bytes(std::span(out_)), std::as_writable_bytes(std::span(in_)));
+  std::ranges::fill(sums, 0.0);
+  for (std::size_t r = 0; r < ranks(); ++r) {
+    const double* const from = in_.data() + r * out_.size();
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += from[k];
+    const std::size_t begin = std::min(values.size(), r * piece);
+    std::copy_n(from + sums.size(), std::min(piece, values.size() - begin), values.data() + begin);
+  }
 }
 
 // The sum, if it takes fewer bytes to send only what is not 0; false if not. Entries go to all

@@ -61,9 +61,10 @@ class Comm {
   };
   Slice slice(std::size_t size) const;
   // The two halves of a sum: this rank's slice becomes that of the sum (the rest says nothing then;
-  // sparse where that is cheaper), and all ranks get the slices of all.
+  // sparse where that is cheaper), and all ranks get the slices of all, with the sums of a few
+  // numbers besides.
   void sum_slice(std::span<double> values);
-  void share_slices(std::span<double> values);
+  void share_slices(std::span<double> values, std::span<double> sums);
 
   // What every rank gave, in rank order.
   std::vector<std::vector<std::byte>> gather_all(std::span<const std::byte> mine);
@@ -122,6 +123,7 @@ class Comm {
   Transport& transport_;
   CommCounts counts_;
   bool broken_ = false;
+  std::vector<double> out_, in_;  // of slices: memory that is not asked for, and cleared, anew
   double wishes_[kWishes] = {}, arrived_[kWishes] = {};
 };
 

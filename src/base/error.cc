@@ -216,6 +216,8 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
     {"model.truncated", kCorrupt, "The model file is cut off.",
      "Copy it again; hinge never leaves a half-written model."},
     {"model.version", kCorrupt, "The model was written by a newer hinge.", "Update hinge."},
+    {"mpi.duplicate-shard", kProtocol, "Two files of one training have the same bytes.",
+     "Take one of them away, or its name out of the pattern: its rows would count twice."},
     {"mpi.inconsistent", kProtocol, "Ranks of one training were given different things.",
      "Start all ranks with the same command, the same hinge, and files they all see alike."},
     {"mpi.rank-lost", kRetry, "A process of a training on several ended before its time.",

@@ -1,12 +1,11 @@
 // The risk of all rows from that of each rank's own. Points and planes are the same everywhere
-// (RiskOptions::comm), so a number is summed and that is all; but for the line search, which knows
-// slopes only (line_search.h).
+// (RiskOptions::comm), so a number is summed and that is all; but for the line search, which takes
+// some rounds (line_search.h).
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
-#include "risk/line_search.h"
 #include "risk/risk.h"
 
 namespace hinge {
@@ -29,14 +28,16 @@ class AllReduceRisk final : public Risk {
   Segment segment() const override { return local_->segment(); }
   double value(double t) override { return std::max(0.0, comm_.sum(local_->value(t))); }
   double search(double a, double b, double t_max) override {
-    return minimum_by_slopes(
-        a, b, t_max, doubt_,
-        [this](std::span<const double> t, std::span<double> out) { slopes(t, out); });
+    return minimum_on_ranks(
+        {.a = a, .b = b, .t_max = t_max, .doubt = doubt_}, local_->rises(t_max),
+        [this](std::size_t bucket) { return local_->bends_in(bucket); }, comm_);
   }
-  void slopes(std::span<const double> steps, std::span<double> out) override {
-    local_->slopes(steps, out);
-    comm_.sum(out);
+  Rises rises(double t_max) override {
+    Rises rises = local_->rises(t_max);
+    comm_.sum(rises.values);
+    return rises;
   }
+  std::vector<Bend> bends_in(std::size_t bucket) override { return local_->bends_in(bucket); }
   void advance(double t) override { local_->advance(t); }
   std::vector<double> anchor() override { return local_->anchor(); }
 

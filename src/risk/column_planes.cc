@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "risk/plane_vectors.h"
@@ -20,6 +21,7 @@ class ColumnPlanes final : public PlaneVectors {
         taken_(slots) {}
 
   void begin(std::span<const double> w, std::vector<double> weights) override {
+    segment_.reset();
     anchor_.assign(w.begin(), w.end());
     trial_ = mark_ = anchor_;
     rebuild(std::move(weights));
@@ -78,7 +80,14 @@ class ColumnPlanes final : public PlaneVectors {
       }
     };
     rows_.pool.run(blocks, add_up);
-    if (comm_ != nullptr) comm_->share_slices(trial_);
+    Segment s = measure(slice_);  // each rank its columns
+    if (comm_ != nullptr) {
+      double sums[] = {s.anchor_square, s.product, s.trial_square, s.square};
+      comm_->share_slices(trial_, sums);
+      s = {
+          .anchor_square = sums[0], .product = sums[1], .trial_square = sums[2], .square = sums[3]};
+    }
+    segment_ = s;
     rows_.margins(rows, trial_, margins);
     running_trial_ = dot(running_, trial_);
     trial_rounding_ = 0;  // planes that cancel each other leave theirs
@@ -88,15 +97,8 @@ class ColumnPlanes final : public PlaneVectors {
   }
 
   Segment segment() const override {
-    Segment s;
-    s.anchor_square = dot(anchor_, anchor_);
-    s.trial_square = dot(trial_, trial_);
+    Segment s = segment_ ? *segment_ : measure({0, size()});
     s.trial_doubt = trial_rounding_ * (2 * std::sqrt(s.trial_square) + trial_rounding_);
-    s.product = dot(anchor_, trial_);
-    for (std::size_t j = 0; j < size(); ++j) {
-      const double difference = trial_[j] - anchor_[j];
-      s.square += difference * difference;
-    }
     return s;
   }
 
@@ -104,6 +106,7 @@ class ColumnPlanes final : public PlaneVectors {
   double running_at_trial() const override { return running_trial_; }
 
   void advance(double t) override {
+    segment_.reset();
     for (std::size_t j = 0; j < size(); ++j) anchor_[j] += t * (trial_[j] - anchor_[j]);
     running_anchor_ = dot(running_, anchor_);
   }
@@ -115,6 +118,7 @@ class ColumnPlanes final : public PlaneVectors {
 
   void mark() override { mark_ = anchor_; }
   void widen(const ActiveRows& all, double* margins) override {
+    segment_.reset();
     trial_ = std::exchange(anchor_, mark_);
     rows_.margins(all, trial_, margins);
     trial_rounding_ = 0;
@@ -127,6 +131,7 @@ class ColumnPlanes final : public PlaneVectors {
       archive.sized(*point, rows_.passes.dimension());
     }
     archive(running_anchor_, running_trial_, trial_rounding_);
+    if (archive.reading()) segment_.reset();
     for (std::size_t slot = 0; slot < slots_; ++slot) {
       taken_[slot] = taken[slot];
       archive.sized(planes_[slot], taken[slot] ? slice_.size() : 0);
@@ -141,6 +146,20 @@ class ColumnPlanes final : public PlaneVectors {
   double dot(const std::vector<double>& x, const std::vector<double>& y) const {
     return rows_.kernels.dot_dense(x.data(), y.data(), size());
   }
+  // Of anchor and trial, as far as these columns go.
+  Segment measure(Comm::Slice columns) const {
+    const double* const from = anchor_.data() + columns.begin;
+    const double* const to = trial_.data() + columns.begin;
+    Segment s;
+    s.anchor_square = rows_.kernels.dot_dense(from, from, columns.size());
+    s.trial_square = rows_.kernels.dot_dense(to, to, columns.size());
+    s.product = rows_.kernels.dot_dense(from, to, columns.size());
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      const double difference = to[j] - from[j];
+      s.square += difference * difference;
+    }
+    return s;
+  }
   void follow() {
     running_anchor_ = dot(running_, anchor_);
     running_trial_ = dot(running_, trial_);
@@ -153,10 +172,9 @@ class ColumnPlanes final : public PlaneVectors {
       whole_.assign(slice_.size(), 0.0);
       joined_.assign(size(), 0.0);
     }
-    std::vector<double> change(size());
-    for (std::size_t j = 0; j < size(); ++j) change[j] = running_[j] - joined_[j];
-    comm_->sum_slice(change);
-    for (std::size_t j = 0; j < slice_.size(); ++j) whole_[j] += change[slice_.begin + j];
+    for (std::size_t j = 0; j < size(); ++j) joined_[j] = running_[j] - joined_[j];  // for a moment
+    comm_->sum_slice(joined_);
+    for (std::size_t j = 0; j < slice_.size(); ++j) whole_[j] += joined_[slice_.begin + j];
     joined_ = running_;
     return whole_;
   }
@@ -191,6 +209,7 @@ class ColumnPlanes final : public PlaneVectors {
   // With ranks: the slice of the vector of all rows, and running_ as it was then; empty: not known.
   std::vector<double> whole_, joined_;
   double running_anchor_ = 0, running_trial_ = 0;  // <running, anchor>, <running, trial>
+  std::optional<Segment> segment_;                 // but for the doubt; if it was measured
   double trial_rounding_ = 0;                      // in |trial|, about
   std::vector<std::vector<double>> planes_;        // slices, by slot
   std::vector<std::uint8_t> taken_;                // by slot; a slice may be empty

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "risk/free_bias.h"
-#include "risk/line_search.h"
 #include "risk/plane_vectors.h"
 
 namespace hinge {
@@ -22,7 +21,8 @@ namespace {
 // outweigh planes times columns. Few active rows allow for more.
 constexpr std::uint64_t kRowsPerColumn = 1, kRowsPerColumnNarrowed = 4;
 
-constexpr std::uint64_t kSample = std::uint64_t{1} << 16;  // rows a width is judged by
+// Rows a width is judged by, those of all ranks together.
+constexpr std::uint64_t kSample = std::uint64_t{1} << 16;
 
 bool planes_by_rows(std::uint64_t rows, std::uint64_t dimension, const RiskOptions& options) {
   const std::uint64_t most =
@@ -103,7 +103,8 @@ class CpuRisk final : public Risk {
   }
 
   double search(double a, double b, double t_max) override;
-  void slopes(std::span<const double> steps, std::span<double> out) override;
+  Rises rises(double t_max) override;
+  std::vector<Bend> bends_in(std::size_t bucket) override;
 
   void advance(double t) override {
     const double shift = free_bias() && t > 0 ? best(t).at : 0;
@@ -242,7 +243,7 @@ class CpuRisk final : public Risk {
   }
 
   double width_of(double share) const override {
-    const std::uint64_t step = std::max<std::uint64_t>(1, rows_.m.rows / kSample);
+    const std::uint64_t step = sample_step();
     std::vector<double> away;
     for (std::uint64_t i = 0; i < rows_.m.rows; i += step) {
       const double distance = std::abs(1 - anchor_[i]);
@@ -256,7 +257,7 @@ class CpuRisk final : public Risk {
   }
 
   void near(std::span<const double> widths, std::span<double> counts) const override {
-    const std::uint64_t step = std::max<std::uint64_t>(1, rows_.m.rows / kSample);
+    const std::uint64_t step = sample_step();
     std::ranges::fill(counts, 0.0);
     for (std::uint64_t i = 0; i < rows_.m.rows; i += step) {
       const double distance = std::abs(1 - anchor_[i]);
@@ -329,13 +330,18 @@ class CpuRisk final : public Risk {
   }
 
  private:
+  // Of so many rows one is in the sample.
+  std::uint64_t sample_step() const {
+    const std::uint64_t ranks = comm_ == nullptr ? 1 : static_cast<std::uint64_t>(comm_->size());
+    return std::max<std::uint64_t>(1, rows_.m.rows * ranks / kSample);
+  }
   // The margin of row i at point(t).
   double at(std::uint64_t i, double t) const { return anchor_[i] + t * (trial_[i] - anchor_[i]); }
 
-  struct Bend {
+  struct Hinge {
     double c, d;  // cost max(0, c + t d)
   };
-  Bend bend_of(std::uint64_t i) const {
+  Hinge hinge_of(std::uint64_t i) const {
     const double sign = now_.get(i) ? 1 : -1;
     return {sign * (anchor_[i] - 1), sign * (trial_[i] - anchor_[i])};
   }
@@ -506,9 +512,18 @@ class CpuRisk final : public Risk {
 // bends are looked at one by one.
 template <class Value>
 double CpuRisk<Value>::search(double a, double b, double t_max) {
-  constexpr std::size_t kBuckets = Bends::kBuckets;
+  Rises all = rises(t_max);
+  if (!(b + all.slope() < 0)) return 0;
+  const Bucket bucket = find_bucket(a, b, all);
+  LineSearch inside(a, bucket.slope);
+  if (bucket.rise > 0) inside.add_bends(bends_in(bucket.number));
+  return std::min(t_max, inside.minimum());
+}
+
+template <class Value>
+Rises CpuRisk<Value>::rises(double t_max) {
   struct Part {
-    std::array<double, kBuckets + 1> rise{};
+    std::array<double, Bends::kBuckets + 1> rise{};  // the last: of rows that do not bend
     double slope = 0;
     std::uint64_t bends = 0;
   };
@@ -521,9 +536,9 @@ double CpuRisk<Value>::search(double a, double b, double t_max) {
       const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(Bends::kRun, end - from));
       for (std::size_t j = 0; j < size; ++j) {
         const std::uint64_t i = active_.row(from + j);
-        const Bend bend = bend_of(i);
-        run.c[j] = bend.c;
-        run.d[j] = bend.d;
+        const auto [c, d] = hinge_of(i);
+        run.c[j] = c;
+        run.d[j] = d;
         run.rise[j] = rows_.cost(i);
       }
       for (std::size_t j = size; j < Bends::kRun; ++j) run.c[j] = run.d[j] = run.rise[j] = 0;
@@ -535,68 +550,34 @@ double CpuRisk<Value>::search(double a, double b, double t_max) {
       }
     }
   });
-  Part sum;
+  Rises sum;
   for (const Part& part : parts) {
-    for (std::size_t k = 0; k < kBuckets; ++k) sum.rise[k] += part.rise[k];
-    sum.slope += part.slope;
-    sum.bends += part.bends;
+    for (std::size_t k = 0; k < Rises::kBuckets; ++k) sum.in(k) += part.rise[k];
+    sum.slope() += part.slope;
+    search_ += part.bends;
   }
-  search_ += sum.bends;
-  double newest = vectors_->running_at_trial() - vectors_->running_at_anchor();
+  sum.slope() += vectors_->running_at_trial() - vectors_->running_at_anchor();
   if (free_bias()) {
     const auto& [r, more] = now_.between;  // rows bend as their bits say
-    newest += more * rows_.cost(r) * (trial_[r] - anchor_[r]);
+    sum.slope() += more * rows_.cost(r) * (trial_[r] - anchor_[r]);
   }
-  double slope = b + newest + sum.slope;  // f' without a t, just before the bucket
-  if (!(slope < 0)) return 0;
-  std::size_t bucket = 0;
-  for (; bucket + 1 < kBuckets; ++bucket) {
-    const double end = static_cast<double>(bucket + 1) / static_cast<double>(kBuckets - bucket - 1);
-    if (a * end + slope + sum.rise[bucket] >= 0) break;
-    slope += sum.rise[bucket];
-  }
-  LineSearch inside(a, slope);
-  if (sum.rise[bucket] > 0) {
-    std::vector<std::vector<std::uint64_t>> found(active_.blocks());
-    rows_.for_blocks(active_, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
-      for (std::uint64_t k = begin; k < end; ++k) {
-        if (bucket_[k] == bucket) found[block].push_back(active_.row(k));
-      }
-    });
-    for (const std::vector<std::uint64_t>& part : found) {
-      for (const std::uint64_t i : part) {
-        // Its slope up to the bend is in `slope` already: what is left is the rise.
-        const auto [c, d] = bend_of(i);
-        inside.add(rows_.cost(i), -std::abs(c), std::abs(d));
-      }
-    }
-  }
-  return std::min(t_max, inside.minimum());
+  return sum;
 }
 
 template <class Value>
-void CpuRisk<Value>::slopes(std::span<const double> steps, std::span<double> out) {
-  const std::size_t count = steps.size();
-  std::vector<double> parts(active_.blocks() * count);
+std::vector<Bend> CpuRisk<Value>::bends_in(std::size_t bucket) {
+  std::vector<std::vector<Bend>> parts(active_.blocks());
   rows_.for_blocks(active_, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
-    double* const part = parts.data() + block * count;
     for (std::uint64_t k = begin; k < end; ++k) {
+      if (bucket_[k] != bucket) continue;
       const std::uint64_t i = active_.row(k);
-      const auto [c, d] = bend_of(i);
-      const double slope = rows_.cost(i) * d;
-      for (std::size_t s = 0; s < count; ++s) {
-        const double inside = c + steps[s] * d;
-        part[s] += inside > 0 || (inside == 0 && d > 0) ? slope : 0.0;
-      }
+      const auto [c, d] = hinge_of(i);
+      parts[block].push_back({-c / d, rows_.cost(i) * std::abs(d)});
     }
   });
-  const double newest = vectors_->running_at_trial() - vectors_->running_at_anchor();
-  for (std::size_t s = 0; s < count; ++s) {
-    out[s] = newest;
-    for (std::size_t block = 0; block < active_.blocks(); ++block) {
-      out[s] += parts[block * count + s];
-    }
-  }
+  std::vector<Bend> all;
+  for (const std::vector<Bend>& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
 }
 
 template <class Value>

@@ -6,16 +6,40 @@
 // by u_i |d_i|. The minimum is found by weighted selection among the bends: O(rows), no sort.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <functional>
 #include <limits>
-#include <span>
 #include <vector>
 
+#include "base/comm.h"
 #include "kernels/kernels.h"
 
 namespace hinge {
+
+struct Bend {
+  double at, rise;
+};
+
+// f' just beyond t = 0 without b, and by how much it rises in each bucket: a sum over rows.
+// Bucket k is where t/(1+t) lies between k and k + 1 parts of kBuckets.
+struct Rises {
+  static constexpr std::size_t kBuckets = Bends::kBuckets;
+  std::array<double, 1 + kBuckets> values{};
+
+  double& slope() { return values[0]; }
+  double& in(std::size_t bucket) { return values[1 + bucket]; }
+};
+
+// The bucket that has the minimum of f, if f falls at first.
+struct Bucket {
+  std::size_t number = 0;
+  double begin = 0, end = 0;  // of t; the last has no end
+  double slope = 0;           // f' without a t, before the bends inside
+  double rise = 0;            // through these
+};
+Bucket find_bucket(double a, double b, Rises rises);
 
 class LineSearch {
  public:
@@ -44,9 +68,18 @@ class LineSearch {
 
   double slope() const { return slope_; }  // f' just beyond t = 0
 
+  // Bends of hinges whose slope just beyond t = 0 is in b.
+  void add_bends(const std::vector<Bend>& bends) {
+    bends_.insert(bends_.end(), bends.begin(), bends.end());
+  }
+
   // The smallest t in [0, t_max] that minimises f; infinity if f falls for ever. Uses up what was
   // added.
   double minimum();
+
+  // What was added, for ranks to add up.
+  Rises rises() const;
+  std::vector<Bend> bends_in(std::size_t bucket) const;
 
   // A search along another ray, in the same memory.
   void restart(double a, double b) {
@@ -56,20 +89,27 @@ class LineSearch {
   }
 
  private:
-  struct Bend {
-    double at, rise;
-  };
   double a_;
   double slope_;  // f'(0+)
   double t_max_;
   std::vector<Bend> bends_;
 };
 
-// The same where the rows are on several ranks, so that slopes are all there is: the t in [0,
-// t_max] that minimises f(t) = a/2 t^2 + b t + g(t), a >= 0, g convex; f(t) may be off by the share
-// `doubt` of what is gained. `slopes` tells g' just beyond each of some t, in rounds of a handful;
-// a few do.
-using SlopesAt = std::function<void(std::span<const double> steps, std::span<double> out)>;
-double minimum_by_slopes(double a, double b, double t_max, double doubt, const SlopesAt& slopes);
+// The same where rows are on several ranks, each of which knows its own. First all learn how f'
+// rises in buckets of t, in one message, and so in which of them the minimum lies. Then only the
+// bends in there count, and in each round those of a part of what the round before left.
+struct Ray {
+  double a = 0, b = 0;  // f without its rows
+  double t_max = std::numeric_limits<double>::infinity();
+  double doubt = 0;  // by what share of the gain f(t) may be above the minimum
+};
+
+// The bends of the rank's own rows in the bucket.
+using BendsIn = std::function<std::vector<Bend>(std::size_t bucket)>;
+// `rises` are those of the rank's own rows, but for bends at t_max and beyond. The same t
+// everywhere.
+double minimum_on_ranks(const Ray& ray, Rises rises, const BendsIn& bends, Comm& comm);
+// Of rows that were added to a search with this t_max and neither a nor b.
+double minimum_on_ranks(const Ray& ray, const LineSearch& own, Comm& comm);
 
 }  // namespace hinge

@@ -29,6 +29,7 @@
 #include "base/parallel.h"
 #include "data/problem.h"
 #include "kernels/kernels.h"
+#include "risk/line_search.h"
 
 namespace hinge {
 
@@ -74,8 +75,10 @@ class Risk {
   virtual double value(double t) = 0;
   // The t in [0, t_max] that minimises a/2 t^2 + b t + R_active(point(t)), a >= 0, exactly.
   virtual double search(double a, double b, double t_max) = 0;
-  // The slope of R_active(point(t)) just beyond each of these t >= 0. Not with a free bias.
-  virtual void slopes(std::span<const double> steps, std::span<double> out) = 0;
+  // What a search looks at (line_search.h), where others have rows too: the slope of
+  // R_active(point(t)) without bends at t_max and beyond, and the bends of a bucket after that.
+  virtual Rises rises(double t_max) = 0;
+  virtual std::vector<Bend> bends_in(std::size_t bucket) = 0;
   // anchor <- point(t)
   virtual void advance(double t) = 0;
   // The anchor itself.

@@ -24,6 +24,7 @@
 #include "risk/passes.h"
 #include "solve/solver.h"
 #include "solve/stall_watch.h"
+#include "solve/working_rows.h"
 
 namespace hinge {
 namespace {
@@ -56,7 +57,11 @@ class DualOnRanks {
     if (!options_.start.empty() && options_.start[0].alpha.size() == m_.rows) {
       alpha_ = options_.start[0].alpha;
     }
-    for (std::uint64_t i = 0; i < m_.rows; ++i) squares_.push_back(passes_.square(i));
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      squares_.push_back(passes_.square(i));
+      // No part in w: at its best at a bound, and at once.
+      if (!(squares_[i] > 0)) alpha_[i] = problem_.upper(i);
+    }
     rebuild();
     measure();
     while (!report()) {
@@ -128,21 +133,18 @@ class DualOnRanks {
       primal_ = primal;
       return;
     }
-    // P along the line, with the costs in the slopes.
+    // P along the line.
     const double from = dot(best_w_, best_w_), product = dot(best_w_, w_);
-    const auto slopes = [&](std::span<const double> steps, std::span<double> out) {
-      std::ranges::fill(out, 0.0);
-      for (std::uint64_t i = 0; i < m_.rows; ++i) {
-        const double d = best_gradient_[i] - gradient_[i], u = problem_.upper(i) * d;
-        for (std::size_t s = 0; s < steps.size(); ++s) {
-          const double inside = steps[s] * d - best_gradient_[i];
-          out[s] += inside > 0 || (inside == 0 && d > 0) ? u : 0.0;
-        }
-      }
-      comm_.sum(out);
-    };
-    const double t =
-        minimum_by_slopes(from - 2 * product + square_, product - from, kFarthest, kDoubt, slopes);
+    LineSearch own(0, 0, kFarthest);
+    own.reserve(m_.rows);
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      own.add(problem_.upper(i), -best_gradient_[i], best_gradient_[i] - gradient_[i]);
+    }
+    const Ray ray = {.a = from - 2 * product + square_,
+                     .b = product - from,
+                     .t_max = kFarthest,
+                     .doubt = kDoubt};
+    const double t = minimum_on_ranks(ray, own, comm_);
     if (t == 0) return;
     double loss = 0;
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
@@ -194,19 +196,15 @@ class DualOnRanks {
       }
     }
     comm_.sum(sums);
-    const double beyond = kRestFactor * std::sqrt(sums[0] / std::max(1.0, sums[1]));
-    chosen_.clear();
-    for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      const double upper = problem_.upper(i);
-      if (!(squares_[i] > 0) || !(upper > 0)) {
-        // No part in w: at its best at a bound, and at once.
-        alpha_[i] = squares_[i] > 0 || !(upper > 0) ? alpha_[i] : upper;
-        continue;
-      }
-      const bool rests = (alpha_[i] <= 0 && gradient_[i] > beyond) ||
-                         (alpha_[i] >= upper && gradient_[i] < -beyond);
-      if (!rests) chosen_.push_back(i);
-    }
+    double beyond = kRestFactor * std::sqrt(sums[0] / std::max(1.0, sums[1]));
+    choose_near(
+        *options_.kernels,
+        {gradient_.data(), alpha_.data(), problem_.costs.empty() ? nullptr : problem_.costs.data(),
+         alpha_.size(), problem_.cost},
+        beyond, 0, 0, chosen_);
+    // Rows that have no part in w never move.
+    std::erase_if(chosen_,
+                  [&](std::uint64_t i) { return !(squares_[i] > 0 && problem_.upper(i) > 0); });
   }
   double projected(std::uint64_t i, double a, double g) const {
     if (a <= 0) return std::min(0.0, g);

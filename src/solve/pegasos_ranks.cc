@@ -166,9 +166,11 @@ class PegasosOnRanks {
     for (std::uint64_t i = 0; i < m_.rows; ++i) margins[i] *= problem_.y[i];
     double square = dot(w, w), factor = 1;
     if (options_.pegasos.rescale && square > 0) {
-      factor = minimum_by_slopes(
-          square, 0, kMostScale, kScaleDoubt,
-          [&](std::span<const double> t, std::span<double> out) { slopes(margins, t, out); });
+      LineSearch own(0, 0, kMostScale);
+      own.reserve(m_.rows);
+      for (std::uint64_t i = 0; i < m_.rows; ++i) own.add(problem_.upper(i), 1, -margins[i]);
+      factor =
+          minimum_on_ranks({.a = square, .t_max = kMostScale, .doubt = kScaleDoubt}, own, comm_);
     }
     double loss = 0, sum = 0;
     const double epochs = std::ceil(std::max(1.0, passes()));
@@ -225,19 +227,6 @@ class PegasosOnRanks {
     dual_ = dual;
     for (double& a : alpha) a *= t;
     best_alpha_ = std::move(alpha);
-  }
-  // Of sum_i U_i max(0, 1 - t margin_i).
-  void slopes(const std::vector<double>& margins, std::span<const double> steps,
-              std::span<double> out) {
-    std::ranges::fill(out, 0.0);
-    for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      const double d = -margins[i], u = problem_.upper(i) * d;
-      for (std::size_t s = 0; s < steps.size(); ++s) {
-        const double inside = 1 + steps[s] * d;
-        out[s] += inside > 0 || (inside == 0 && d > 0) ? u : 0.0;
-      }
-    }
-    comm_.sum(out);
   }
   double dot(const std::vector<double>& x, const std::vector<double>& y) const {
     return options_.kernels->dot_dense(x.data(), y.data(), x.size());

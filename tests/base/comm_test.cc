@@ -62,6 +62,26 @@ TEST_P(CommRanks, SparseSumsAreTheSameAndCheaper) {
   }
 }
 
+// The two halves of a sum, and numbers that travel with the second.
+TEST_P(CommRanks, SlicesOfASumBecomeTheSum) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{3}, std::size_t{700}}) {
+    ThreadGroup(GetParam()).run([&](Transport& transport) {
+      Comm comm(transport);
+      std::vector<double> sliced(size), full;
+      for (std::size_t k = 0; k < size; ++k) sliced[k] = part(comm.rank(), k);
+      full = sliced;
+      comm.sum(full);
+      comm.sum_slice(sliced);
+      double sums[] = {part(comm.rank(), 1), part(comm.rank(), 2)};
+      comm.share_slices(sliced, sums);
+      EXPECT_EQ(sliced, full);
+      for (std::size_t k = 0; k < 2; ++k) {
+        EXPECT_EQ(sums[k], comm.sum(part(comm.rank(), k + 1)));
+      }
+    });
+  }
+}
+
 TEST_P(CommRanks, GathersBroadcastsAndRelaysBytesOfAnySize) {
   const int ranks = GetParam();
   const auto bytes_of = [](int rank) {
@@ -163,7 +183,7 @@ TEST(Comm, ARankThatEndsIsLost) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, CommRanks, ::testing::Values(1, 2, 3, 4, 7));
+INSTANTIATE_TEST_SUITE_P(Sizes, CommRanks, ::testing::Values(1, 2, 3, 4, 7, 20));
 
 }  // namespace
 }  // namespace hinge

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 import support
 from mpi_support import MpiCase
@@ -59,6 +60,21 @@ class TrainTest(MpiCase):
         again = self.mpi(3, "train", "part-*.svm", "again", "--gap", "1e-5", "-n", "2", "-q")
         self.assertEqual(self.read("m"), self.read("again"))
         self.assertEqual(again.err, "")
+
+    def test_compressed_parts(self):
+        """More files than ranks, and fewer."""
+        if shutil.which("zstd") is None:
+            self.skipTest("the program zstd is not installed (package zstd)")
+        rows = make_rows(500, 20, noise=0.2)
+        cuts = (0, 30, 200, 210, 350, 480, 500)
+        for k, (begin, end) in enumerate(zip(cuts, cuts[1:])):
+            self.write(f"part-{k}.svm", to_text(rows[begin:end]))
+            subprocess.run(["zstd", "-q", "--rm", f"part-{k}.svm"], cwd=self.dir, check=True)
+        run = self.mpi(4, "train", "part-*.svm.zst", "m", "--json", "--gap", "1e-5", "-n", "1")
+        self.assertEqual(run.json["rows"], 500)
+        self.check_proof("m", "part-*.svm.zst", 1e-5)
+        self.mpi(4, "train", "part-[04].svm.zst", "m", "--gap", "1e-5", "-n", "1")
+        self.check_proof("m", "part-[04].svm.zst", 1e-5)
 
     def test_several_classes_and_costs(self):
         self.write("d.svm", to_text(make_rows(150, 12, classes=(1, 2, 3))))
@@ -127,24 +143,33 @@ class TroubleTest(MpiCase):
         self.refused(run, "mpi.inconsistent")
 
 
+    def test_the_same_file_twice(self):
+        self.write("part-1.svm", self.read("d.svm"))
+        self.write("part-2.svm", to_text(make_rows(90, 10)))
+        (self.dir / "part-3.svm").symlink_to("part-1.svm")
+        run = self.mpi(2, "train", "part-*.svm", "m", code=76)
+        self.refused(run, "mpi.duplicate-shard")
+        self.assertIn("part-3.svm: error: the same bytes as part-1.svm", run.err)
+
+
 class KillTest(MpiCase):
     """Whatever happens to one rank, all are gone soon, and files are what they were or complete."""
 
-    RANKS = 3
+    RANKS = 4
 
     def setUp(self):
         super().setUp()
         self.hinge("generate", "d.svm", "--like", "real-sim", "--rows", "4000")
         self.write("m", b"old")
 
-    def begin(self, *more):
-        process = self.launch(self.RANKS, "train", "d.svm", "m", "--gap", "1e-14", "--time-limit", "60", "-n", "1",
+    def begin(self, *more, model="m", seconds=60):
+        process = self.launch(self.RANKS, "train", "d.svm", model, "--gap", "1e-14", "--time-limit", seconds, "-n", "1",
                               *more)
         deadline = time.monotonic() + 20
-        while len(self.ranks_of(process)) < self.RANKS:
+        while len(ranks := self.ranks_of(process)) < self.RANKS:
             self.assertLess(time.monotonic(), deadline, "the ranks did not start")
             time.sleep(0.01)
-        return process, self.ranks_of(process)
+        return process, ranks
 
     def end_within(self, process, seconds):
         try:
@@ -156,20 +181,49 @@ class KillTest(MpiCase):
             self.assertLess(time.monotonic(), deadline, "a rank lives on")
             time.sleep(0.05)
 
-    def test_killed_at_any_moment(self):
-        moments = 4 if SLOW else 20
-        for k in range(moments):
-            with self.subTest(moment=k):
-                process, ranks = self.begin()
-                time.sleep(1.2 * k / moments)
-                try:
-                    os.kill(ranks[k % self.RANKS], signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-                self.end_within(process, 10)
-                self.assertNotEqual(process.returncode, 0)
-                self.assertEqual(self.read("m"), b"old")
-                self.assertEqual(self.files(), ["d.svm", "m"])
+    def test_each_rank_killed_at_many_moments(self):
+        """From reading to saving, with checkpoints all the time; for each rank a run, side by side."""
+        moments = 2 if SLOW else 20
+        folders = [self.dir / str(rank) for rank in range(self.RANKS)]
+        for folder in folders:
+            folder.mkdir()
+        with ThreadPoolExecutor(len(folders)) as pool:
+            length = max(pool.map(self.undisturbed, folders))
+            for k in range(moments):
+                ended = [pool.submit(self.killed, rank, length * k / moments, folder)
+                         for rank, folder in enumerate(folders)]
+                for rank, end in enumerate(ended):
+                    with self.subTest(rank=rank, moment=k):
+                        end.result()
+
+    def short(self, folder):
+        (folder / "m").write_bytes(b"old")
+        return self.begin("--checkpoint", folder / "c", "--every", "0.02", model=folder / "m", seconds=0.3)
+
+    def undisturbed(self, folder):
+        process, _ = self.short(folder)
+        begun = time.monotonic()
+        self.end_within(process, 30)
+        self.assertEqual(process.returncode, 0)
+        return time.monotonic() - begun
+
+    def killed(self, rank, after, folder):
+        process, pids = self.short(folder)
+        time.sleep(after)
+        try:
+            os.kill(pids[rank], signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.end_within(process, 10)
+        # The model is the old one or complete; so are checkpoints, if any.
+        if process.returncode == 0 or (folder / "m").read_bytes() != b"old":
+            self.hinge("verify", folder / "m", "d.svm")
+        for path in folder.iterdir():
+            if path.name in ("c", "c.previous"):
+                self.hinge("info", path)
+            elif path.name != "m":  # a lock, and what was being written, under a name that nobody reads
+                self.assertRegex(path.name, r"^(c\.lock|[mc]\.tmp\.\d+\.\d+)$")
+            path.unlink()
 
     def test_one_that_hangs(self):
         process, ranks = self.begin("--mpi-timeout", "2")

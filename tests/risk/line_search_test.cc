@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "thread_transport.h"
 
 namespace hinge {
 namespace {
@@ -52,6 +53,56 @@ TEST(LineSearch, Edges) {
   EXPECT_EQ(minimum(1, -1e-300, {{1, 0, 1}}), 0);        // at the bend, going up
   EXPECT_DOUBLE_EQ(minimum(1, -2, {{5, 0, -1}}), 2);     // at the bend, going away
   EXPECT_DOUBLE_EQ(minimum(1e-300, -1, {{1, 1e-300, -1}, {2, -1, 1}}), 1);
+}
+
+// The same with hinges dealt out to some ranks.
+double minimum_of_ranks(const Ray& ray, const std::vector<Hinge>& hinges, std::size_t ranks) {
+  std::vector<double> found(ranks);
+  testing::ThreadGroup(static_cast<int>(ranks)).run([&](Transport& transport) {
+    Comm comm(transport);
+    const auto rank = static_cast<std::size_t>(comm.rank());
+    LineSearch own(0, 0, ray.t_max);
+    for (std::size_t k = rank; k < hinges.size(); k += ranks) {
+      own.add(hinges[k].u, hinges[k].c, hinges[k].d);
+    }
+    found[rank] = minimum_on_ranks(ray, own, comm);
+    EXPECT_LE(comm.counts().rounds, 25U);
+  });
+  EXPECT_EQ(found, std::vector<double>(ranks, found[0]));
+  return found[0];
+}
+
+TEST(LineSearch, RanksFindTheSameMinimum) {
+  Random random(12);
+  for (int round = 0; round < 200; ++round) {
+    // Bends near t = 1, far beyond or long before.
+    const double scale = std::pow(10.0, static_cast<double>(random.below(19)) - 9);
+    std::vector<Hinge> hinges(random.below(100));
+    for (Hinge& h : hinges) {
+      h.u = random.below(5) == 0 ? 0.0 : random.uniform();
+      h.c = (random.below(9) == 0 ? 0.0 : 4 * random.uniform() - 2) * scale;
+      h.d = random.below(9) == 0 ? 0.0 : 2 * random.uniform() - 1;
+      if (random.below(3) == 0 && &h != hinges.data()) h = *(&h - 1);  // equal bends
+    }
+    Ray ray = {.a = random.below(4) == 0 ? 0.0 : random.uniform() * 10 / scale,
+               .b = 20 * random.uniform() - 10};
+    if (random.below(3) == 0) ray.t_max = 2 * random.uniform() * scale;
+    LineSearch alone(ray.a, ray.b, ray.t_max);
+    for (const Hinge& h : hinges) alone.add(h.u, h.c, h.d);
+    const double best = alone.minimum();
+    for (const double doubt : {1e-12, 1e-3}) {
+      ray.doubt = doubt;
+      const double t = minimum_of_ranks(ray, hinges, 1 + random.below(4));
+      EXPECT_LE(t, ray.t_max);
+      if (std::isinf(best)) {
+        EXPECT_EQ(t, best);
+        continue;
+      }
+      const double least = value(ray.a, ray.b, hinges, best), most = value(0, 0, hinges, 0);
+      EXPECT_LE(value(ray.a, ray.b, hinges, t),
+                least + 2 * doubt * (most - least) + 1e-12 * (std::abs(least) + most));
+    }
+  }
 }
 
 TEST(LineSearch, NoPointIsBetter) {
