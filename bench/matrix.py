@@ -7,7 +7,8 @@
 
 `make bench`, `make bench QUICK=1` and `make bench-report` call it. HINGE names the program (default build/hinge).
 What is measured is added to --results cell by cell, in place of what was there for the same set, cost and solver; a run
-that selects parts leaves the others as they are.
+that selects parts leaves the others as they are. On a machine of many cores --lanes N takes N sets at a time, each on its
+own share of the cores and in a process of its own; "all cores" are then those of a share.
 
 Measures: (a) solving alone on one thread, (b) on all cores, at every cost and gap; (c) text file to saved model and
 (d) binary set to saved model, wall time and peak memory, at C = 1 and the gap 0.001. How a cell of (a) and (b) comes
@@ -24,6 +25,8 @@ import datetime
 import math
 import os
 import platform
+import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -37,7 +40,7 @@ except ImportError:
 import matrix_report
 from matrix_peers import CORES, Hinge, Missed, Workshop, bandwidth, peers
 from matrix_results import Results
-from matrix_sets import ALL, prepare
+from matrix_sets import ALL, REAL, prepare
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FILE_COST, FILE_GAP = "1", 1e-3
@@ -74,7 +77,7 @@ class Matrix:
         about.update({"date": datetime.date.today().isoformat(), "cpu": cpu, "cores": CORES,
                       "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
                       "bandwidth": {"one": rates[0], "all": rates[1]}, "quick": self.arguments.quick,
-                      "cap": self.arguments.cap, "repeat": self.arguments.repeat,
+                      "cap": self.arguments.cap, "repeat": self.arguments.repeat, "lanes": 1,
                       "gaps": sorted({*about.get("gaps", ()), *self.gaps}, reverse=True)})
         about.setdefault("versions", {}).update({s.name: s.about() for s in (self.hinge[0], *self.one)})
 
@@ -90,7 +93,7 @@ class Matrix:
                 if self.late():
                     print(f"{name}, C = {', '.join(some)}: left out, {self.arguments.deadline:g} seconds are over", flush=True)
                     continue
-                data = prepare(name, self.arguments.shared, f"{self.arguments.work}/data")
+                data = prepare(name, self.arguments.shared, self.arguments.data)
                 if data is not None:
                     self.one_set(data, some, files=number == 0)
 
@@ -294,9 +297,72 @@ def run(arguments):
     arguments.docs = arguments.docs or (os.path.dirname(arguments.results) if arguments.quick else f"{ROOT}/docs")
     if not os.path.isdir(arguments.shared):
         print(f"no shared data at {arguments.shared}: generated sets only", flush=True)
-    results = Results(arguments.results)
-    Matrix(arguments, results, Workshop(f"{arguments.work}/bin")).run()
-    report(arguments)
+    arguments.data = arguments.data or f"{arguments.work}/data"
+    if arguments.lanes > 1:
+        Lanes(arguments).run()
+    else:
+        Matrix(arguments, Results(arguments.results), Workshop(f"{arguments.work}/bin")).run()
+    if not arguments.no_report:
+        report(arguments)
+
+
+class Lanes:
+    """A process for each set, so many at a time, each on cores of its own; what they find is joined as they end."""
+
+    def __init__(self, arguments):
+        self.arguments = arguments
+        cores = sorted(os.sched_getaffinity(0))
+        share = max(1, len(cores) // arguments.lanes)
+        self.free = [cores[k:k + share] for k in range(0, len(cores) - share + 1, share)][:arguments.lanes]
+        # Generated sets first: the largest are among them.
+        self.waiting = sorted(arguments.only, key=lambda name: name in REAL)
+        self.running = {}
+
+    def run(self):
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
+        try:
+            while self.waiting or self.running:
+                while self.waiting and self.free:
+                    self.begin(self.waiting.pop(0), self.free.pop())
+                time.sleep(0.5)
+                for name in [name for name, (process, _) in self.running.items() if process.poll() is not None]:
+                    self.end(name)
+        finally:
+            for process, _ in self.running.values():
+                os.killpg(process.pid, signal.SIGTERM)
+                process.wait()
+            for name in list(self.running):
+                self.end(name)
+
+    def folder(self, name):
+        return f"{self.arguments.work}/lanes/{name}"
+
+    def begin(self, name, cores):
+        a, folder = self.arguments, self.folder(name)
+        os.makedirs(folder, exist_ok=True)
+        results = Results(a.results)  # what was found before: a run of files goes by it
+        results.path = f"{folder}/results.json"
+        results.save()
+        options = {"only": name, "costs": ",".join(a.costs), "gaps": ",".join(map(str, a.gaps)),
+                   "measures": ",".join(a.measures), "repeat": a.repeat, "cap": a.cap, "budget": a.budget,
+                   "once-above": a.once_above, "file-cap": a.file_cap, "shared": a.shared, "sources": a.sources,
+                   "data": a.data, "work": folder, "results": results.path}
+        command = [sys.executable, "-B", os.path.abspath(__file__), "run", "--no-report",
+                   *(f"--{option}={value}" for option, value in options.items()), *([] if a.peers else ["--no-peers"])]
+        with open(f"{folder}/log", "w") as log:
+            process = subprocess.Popen(["taskset", "-c", ",".join(map(str, cores)), *command], stdout=log,
+                                       stderr=subprocess.STDOUT, start_new_session=True)
+        self.running[name] = process, cores
+        print(f"{name}: begun on cores {cores}, see {folder}/log", flush=True)
+
+    def end(self, name):
+        process, cores = self.running.pop(name)
+        self.free.append(cores)
+        results = Results(self.arguments.results)
+        results.take(name, Results(f"{self.folder(name)}/results.json"))
+        results.all["about"]["lanes"] = self.arguments.lanes
+        results.save()
+        print(f"{name}: {'done' if process.returncode == 0 else f'ended with {process.returncode}'}", flush=True)
 
 
 def report(arguments):
@@ -311,8 +377,12 @@ def report(arguments):
 def self_test(_):
     """hinge alone on a tiny set: results are there, the evaluator agrees, hinge keeps its gaps, the report names all."""
     with tempfile.TemporaryDirectory() as folder:
-        arguments = parser().parse_args(["run", "--only", "tiny", "--costs", "1", "--gaps", "0.01,0.001", "--repeat", "2",
-                                         "--no-peers", "--work", folder, "--docs", f"{folder}/docs", "--cap", "5"])
+        words = ["run", "--only", "tiny", "--costs", "1", "--gaps", "0.01,0.001", "--repeat", "2", "--no-peers", "--work",
+                 folder, "--docs", f"{folder}/docs", "--cap", "5"]
+        lanes = parser().parse_args([*words, "--measures", "a", "--lanes", "2"])
+        run(lanes)
+        assert Results(lanes.results).solver("tiny", "1", "hinge")["points"] and not Results(lanes.results).all["files"]
+        arguments = parser().parse_args(words)
         run(arguments)
         results = Results(arguments.results)
         for solver in ("hinge", "hinge, all cores"):
@@ -347,6 +417,9 @@ def parser():
     made.add_argument("--once-above", type=float, default=3)
     made.add_argument("--file-cap", type=float, default=180, help="seconds a run of (c) and (d) may take")
     made.add_argument("--no-peers", dest="peers", action="store_false", help="hinge alone")
+    made.add_argument("--lanes", type=int, default=1, help="sets at a time, each on its share of the cores")
+    made.add_argument("--no-report", action="store_true", help="only measure")
+    made.add_argument("--data", help="folder of the sets as text and binary (default data in --work)")
     made.add_argument("--shared", default=f"{ROOT}/../shared/data", help="folder of the real sets")
     made.add_argument("--work", default=f"{ROOT}/build/bench", help="folder for data, programs, results")
     made.add_argument("--sources", default=f"{ROOT}/build/bench/sources", help="folder of LIBLINEAR's source archive")

@@ -30,6 +30,13 @@ class Results:
             file.write("\n")
         os.replace(f"{self.path}.part", self.path)
 
+    def take(self, name, other):
+        """What others have of this set, in place of what is here."""
+        for kind in ("sets", "references", "solve", "files"):
+            if name in other.all[kind]:
+                self.all[kind][name] = other.all[kind][name]
+        self.all["about"].update(other.all["about"])
+
     # References
 
     def learn(self, name, cost, primal, dual=None):
