@@ -218,6 +218,27 @@ double square_of(const SparseRow<Value>& row) {
   return sum;
 }
 
+// The same in eight lanes, which need not wait for each other: faster, and other bits.
+template <class Value>
+double square_in_lanes(const SparseRow<Value>& row) {
+  constexpr std::size_t kLanes = 8;
+  double lanes[kLanes] = {};
+  std::size_t k = 0;
+  for (; k + kLanes <= row.size; k += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const auto value = static_cast<double>(row.values[k + lane]);
+      lanes[lane] += value * value;
+    }
+  }
+  double sum = 0;
+  for (; k < row.size; ++k) {
+    const auto value = static_cast<double>(row.values[k]);
+    sum += value * value;
+  }
+  for (const double lane : lanes) sum += lane;
+  return sum;
+}
+
 // The stride of so many interleaved vectors.
 constexpr std::size_t stride_of(std::size_t vectors) {
   return vectors == 1 ? 1 : (vectors + 3) / 4 * 4;

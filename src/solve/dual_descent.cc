@@ -33,6 +33,7 @@ constexpr std::uint64_t kLeaps = 10;      // the same, at least,
 constexpr double kExactShare = 4;         // and until they took so many passes themselves
 constexpr double kFirstLook = 0.06;       // first exact pass: estimated gap below this share of P
 constexpr double kNextLook = 0.2;         // later ones: below this share of the last exact gap
+constexpr double kFewInside = 0.001;      // of the rows; with fewer between bounds one epoch may do
 constexpr double kMostDoubt = 5;          // of an estimate, which leaves out rows: so many times it
 constexpr double kLeastWork = 0.3;     // passes between two exact ones; few rows take many epochs
 constexpr double kLeastChosen = 0.05;  // of the rows: with fewer others are soon missed,
@@ -63,7 +64,7 @@ class DualDescent {
         neighbours_(neighbours_in(*problem.data, m.rows)),
         w_(problem.dimension()),
         alpha_(m.rows),
-        square_(m.rows),
+        square_(m.rows, kUnknown),
         gradients_(problem, m, kernels_, pool),
         best_point_(problem, kernels_),
         rows_(m) {
@@ -139,13 +140,13 @@ class DualDescent {
   }
 
   void start() {
+    // From 0 on the first epoch visits all rows, and finds their squares: one pass over the values
+    // less, which counts where a few passes are all it takes.
+    const bool later = !problem_.free_bias && nothing_known() && options_.resume.empty();
     gradients_.for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
-        const double sum =
-            square_of(row_of(m_, i)) + (problem_.free_bias ? 0.0 : problem_.bias * problem_.bias);
-        square_[i] = sum;
-        // A row of zeros loses its full cost whatever w is: its variable belongs at the bound.
-        if (sum == 0 && !problem_.free_bias) alpha_[i] = problem_.upper(i);
+        if (later && m_.size_of(i) > 0) continue;
+        find_square(i, row_of(m_, i), alpha_[i]);
       }
     });
     if (problem_.free_bias) {
@@ -159,6 +160,14 @@ class DualDescent {
     if (options_.start.empty() || !options_.resume.empty()) return;
     if (!options_.start[0].alpha.empty()) begin_at(options_.start[0]);
     compare(options_.start[0].w);
+  }
+
+  // False: a row of zeros. It loses its full cost whatever w is: its variable belongs at the bound.
+  bool find_square(std::uint64_t i, const SparseRow<Value>& row, double& alpha) {
+    square_[i] = square_in_lanes(row) + (problem_.free_bias ? 0.0 : problem_.bias * problem_.bias);
+    if (square_[i] > 0 || problem_.free_bias) return true;
+    alpha = problem_.upper(i);
+    return false;
   }
 
   // A primal point from elsewhere.
@@ -348,8 +357,10 @@ class DualDescent {
       choose_near(kernels_, gradients_.boxed(alpha_), rest_beyond_,
                   static_cast<std::uint64_t>(std::ceil(least)), kWiden, chosen_);
     }
-    std::erase_if(chosen_,
-                  [&](std::uint64_t i) { return !(curvature(i) > 0 && problem_.upper(i) > 0); });
+    std::erase_if(chosen_, [&](std::uint64_t i) {
+      const bool moves = curvature(i) > 0 || square_[i] == kUnknown;
+      return !(moves && problem_.upper(i) > 0);
+    });
     const std::uint64_t run = std::clamp<std::uint64_t>(chosen_.size() / kRuns, 1, neighbours_.run);
     std::vector<std::uint64_t> starts;
     for (std::uint64_t k = 0; k < chosen_.size(); k += run) starts.push_back(k);
@@ -396,6 +407,9 @@ class DualDescent {
       if (!epoch(false)) return false;
       if (awake_ == 0 || near_target()) break;
       if (near_enough() && passes() - begun >= kLeastWork) break;
+      if (refreshes_ == 1 &&
+          static_cast<double>(inside_) < kFewInside * static_cast<double>(m_.rows))
+        break;
       if (refreshes_ == 1 && count > 1 && estimate_ < kFirstLook * best_point_.primal()) break;
       if (static_cast<double>(awake_) < kLeastAwake * static_cast<double>(rows_.items().size())) {
         store();
@@ -430,7 +444,7 @@ class DualDescent {
     const std::span<Item> items = rows_.items();
     double estimate = 0, squares = 0;
     std::uint64_t visits = 0;
-    awake_ = 0;
+    awake_ = inside_ = 0;
     for (std::size_t k = 0; k < items.size(); ++k) {
       Item& item = items[backward ? items.size() - 1 - k : k];
       if (item.asleep) continue;
@@ -440,6 +454,7 @@ class DualDescent {
       }
       const double upper = problem_.upper(item.row);
       const SparseRow<Value> entries = rows_.entries(item);
+      if (square_[item.row] == kUnknown && !find_square(item.row, entries, item.alpha)) continue;
       const double g = item.y * score(entries, w_) - 1;
       estimate += upper * std::max(0.0, -g) + item.alpha * g;
       const double p = projected(g, item.alpha, upper);
@@ -451,6 +466,7 @@ class DualDescent {
       const double to = std::clamp(item.alpha - g / curvature(item.row), 0.0, upper);
       add(entries, (to - item.alpha) * item.y, w_, sum_);
       item.alpha = to;
+      inside_ += to > 0 && to < upper ? 1 : 0;
     }
     solution_.rows_touched -= (kPollRows - visits % kPollRows) % kPollRows;
     ++solution_.iterations;
@@ -613,6 +629,7 @@ class DualDescent {
   const Neighbours neighbours_;  // runs are no longer than these
 
   std::vector<double> w_;
+  static constexpr double kUnknown = -1;
   std::vector<double> alpha_, square_;  // square_[i] = |x_i|^2 + S^2
   Gradients<Value> gradients_;
   std::vector<double> best_alpha_;  // free bias only
@@ -621,6 +638,7 @@ class DualDescent {
   std::vector<std::uint64_t> chosen_;  // rows, ascending
   WorkingRows<Value> rows_;            // them, as the next epoch visits them
   std::size_t awake_ = 0;              // among them
+  std::size_t inside_ = 0;             // between their bounds after a step of the last epoch
   // Leaps: where the last one ended (before), and how it and the way to it went (step).
   std::vector<double> before_, before_w_, step_, step_w_, leap_, leap_w_;
   std::vector<double> step_by_row_;
