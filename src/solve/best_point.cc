@@ -50,8 +50,8 @@ void BestPoint::look_along(const Point& to, double inner, double sign) {
 // To the best point of best + t (to - best), where no point means w = 0; t >= 0 unless `both_ways`.
 void BestPoint::move_along(const Point& to, bool both_ways) {
   const bool zero = to.w.empty();
-  double inner = 0;  // of both points
-  for (std::size_t j = 0; !zero && j < problem_.regularised(); ++j) inner += w_[j] * to.w[j];
+  const std::size_t regularised = problem_.regularised();
+  const double inner = zero ? 0.0 : kernels_.dot_dense(w_.data(), to.w.data(), regularised);
   // Which way does P fall?
   double sign = 1;
   look_along(to, inner, sign);
@@ -70,11 +70,8 @@ void BestPoint::move_along(const Point& to, bool both_ways) {
   const double square = (1 - t) * (1 - t) * square_ + 2 * t * (1 - t) * inner + t * t * to.square;
   if (!(square / 2 + loss < primal_)) return;  // rounding
   noise_ = noise();
-  square_ = 0;
-  for (std::size_t j = 0; j < w_.size(); ++j) {
-    w_[j] = there(w_[j], zero ? 0.0 : to.w[j]);
-    if (j < problem_.regularised()) square_ += w_[j] * w_[j];
-  }
+  for (std::size_t j = 0; j < w_.size(); ++j) w_[j] = there(w_[j], zero ? 0.0 : to.w[j]);
+  square_ = kernels_.dot_dense(w_.data(), w_.data(), regularised);
   primal_ = square_ / 2 + loss;
   for (std::uint64_t i = 0; i < gradient_.size(); ++i) {
     gradient_[i] = there(gradient_[i], zero ? -1.0 : to.gradient[i]);

@@ -211,9 +211,7 @@ class DualDescent {
 
   // |w|^2
   double square_of_weights(const std::vector<double>& w) const {
-    double sum = 0;
-    for (const double x : std::span(w).first(problem_.regularised())) sum += x * x;
-    return sum;
+    return kernels_.dot_dense(w.data(), w.data(), problem_.regularised());
   }
 
   // Of the dual along a variable.
