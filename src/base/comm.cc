@@ -153,7 +153,7 @@ Comm::Slice Comm::slice(std::size_t size) const {
 
 void Comm::sum_slice(std::span<double> values) {
   const double in_full = 8.0 * static_cast<double>(values.size()) * (size() - 1) / size();
-  if (size() == 1 || sum_entries(values, in_full)) return;
+  if (size() == 1 || values.empty() || sum_entries(values, in_full)) return;
   const std::size_t piece = (values.size() + ranks() - 1) / ranks();
   const Slice own = slice(values.size());
   out_.assign(values.begin(), values.end());

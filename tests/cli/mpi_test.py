@@ -142,7 +142,6 @@ class TroubleTest(MpiCase):
         run = self.mpi(1, "train", "d.svm", "m", ":", "-n", "1", PROGRAM, "train", "other.svm", "m", code=76)
         self.refused(run, "mpi.inconsistent")
 
-
     def test_the_same_file_twice(self):
         self.write("part-1.svm", self.read("d.svm"))
         self.write("part-2.svm", to_text(make_rows(90, 10)))
