@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstring>
 #include <new>
 
 namespace hinge {
@@ -50,6 +52,16 @@ void* remap(void* old, std::size_t old_bytes, std::size_t bytes) {
     unmap(old, old_bytes);
     return nullptr;
   }
+#ifdef __SANITIZE_THREAD__
+  // It does not see mremap(), and holds against whoever gets an address by it what others did
+  // there.
+  if (old != nullptr) {
+    void* const copy = remap(nullptr, 0, bytes);
+    std::memcpy(copy, old, std::min(old_bytes, bytes));
+    unmap(old, old_bytes);
+    return copy;
+  }
+#endif
   void* data = MAP_FAILED;
   if (old != nullptr) data = mremap(old, old_bytes, bytes, 0);
   const bool huge = bytes >= 4 * kHugePage;  // small buffers do without huge pages
