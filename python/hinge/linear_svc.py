@@ -30,8 +30,8 @@ class LinearSVC(LinearClassifier):
         feature 1 and regularised with the rest, as in scikit-learn's LinearSVC.
     gap : float in (0, 1], optional
         Stop when (primal - bound) / primal <= gap, which is proved, not guessed. By default 1e-3;
-        where X has at most 20,000 stored values 1e-8, as that costs next to nothing there and makes
-        w itself exact to four digits and more.
+        where X has at most 20,000 stored values 1e-10, as that costs next to nothing there and makes
+        w itself exact to five digits and more.
     solver : str, default "auto"
         "auto" chooses by the shape of the data; "dual", "newton", or a cutting plane method "cpa",
         "ocas", "ocas3", "active", "focus". All find the same minimum.
@@ -125,7 +125,7 @@ class LinearSVC(LinearClassifier):
 
     @staticmethod
     def _default_gap(data: Dataset) -> float:
-        return 1e-8 if data.nnz <= _SMALL else 1e-3
+        return 1e-10 if data.nnz <= _SMALL else 1e-3
 
     @classmethod
     def _parameters_of(cls, model) -> dict[str, Any]:
