@@ -197,7 +197,14 @@ class KillTest(MpiCase):
 
     def short(self, folder):
         (folder / "m").write_bytes(b"old")
-        return self.begin("--checkpoint", folder / "c", "--every", "0.02", model=folder / "m", seconds=0.3)
+        process, ranks = self.begin("--checkpoint", folder / "c", "--every", "0.02", model=folder / "m", seconds=0.3)
+        # Until the lock is there, and reading begins, the launcher is still connecting ranks: one that is killed then is
+        # its affair, and Open MPI 4.1 was seen to take longer than 10 s over it.
+        deadline = time.monotonic() + 20
+        while not (folder / "c.lock").exists() and process.poll() is None:
+            self.assertLess(time.monotonic(), deadline, "the ranks did not begin to read")
+            time.sleep(0.005)
+        return process, ranks
 
     def undisturbed(self, folder):
         process, _ = self.short(folder)
