@@ -64,6 +64,11 @@ struct Boxed {
   const double* factor;  // c_i; nullptr: all 1
   std::size_t size;
   double cost;
+
+  Boxed part(std::size_t from, std::size_t count) const {
+    return {gradient + from, alpha + from, factor == nullptr ? nullptr : factor + from, count,
+            cost};
+  }
 };
 struct BoxedSums {
   double loss = 0;     // sum_i cost c_i max(0, -g_i)

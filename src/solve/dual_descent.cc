@@ -61,6 +61,7 @@ class DualDescent {
         kernels_(*options.kernels),
         monitor_(monitor),
         pool_(pool),
+        regularised_(problem.regularised()),
         neighbours_(neighbours_in(*problem.data, m.rows)),
         w_(problem.dimension()),
         alpha_(m.rows),
@@ -211,7 +212,7 @@ class DualDescent {
 
   // |w|^2
   double square_of_weights(const std::vector<double>& w) const {
-    return kernels_.dot_dense(w.data(), w.data(), problem_.regularised());
+    return kernels_.dot_dense(w.data(), w.data(), regularised_);
   }
 
   // Of the dual along a variable.
@@ -352,7 +353,7 @@ class DualDescent {
       chosen_.resize(m_.rows);
       std::iota(chosen_.begin(), chosen_.end(), std::uint64_t{0});
     } else {
-      choose_near(kernels_, gradients_.boxed(alpha_), rest_beyond_,
+      choose_near(kernels_, boxed(problem_, gradients_.all(), alpha_), rest_beyond_,
                   static_cast<std::uint64_t>(std::ceil(least)), kWiden, chosen_);
     }
     std::erase_if(chosen_, [&](std::uint64_t i) {
@@ -482,7 +483,7 @@ class DualDescent {
     const std::span<Item> items = rows_.items();
     const bool first = step_.empty();
     double ww = 0, rr = 0, rp = 0, pp = 0, slope_r = 0, slope_p = 0;  // slopes: of the dual
-    for (std::size_t j = 0; j < problem_.regularised(); ++j) {
+    for (std::size_t j = 0; j < regularised_; ++j) {
       const double r = w_[j] - before_w_[j], p = first ? 0 : step_w_[j];
       ww += w_[j] * w_[j];
       rr += r * r;
@@ -539,7 +540,7 @@ class DualDescent {
       add(rows_.entries(item), (leap_[k] - wanted) * item.y, leap_w_, sum_);
       ++solution_.rows_touched;
     }
-    for (std::size_t j = 0; j < problem_.regularised(); ++j) {
+    for (std::size_t j = 0; j < regularised_; ++j) {
       const double way = leap_w_[j] - w_[j];
       gain -= way * (w_[j] + way / 2);
     }
@@ -624,7 +625,8 @@ class DualDescent {
   const Kernels& kernels_;
   Monitor& monitor_;
   Pool& pool_;
-  const Neighbours neighbours_;  // runs are no longer than these
+  const std::size_t regularised_;  // columns
+  const Neighbours neighbours_;    // runs are no longer than these
 
   std::vector<double> w_;
   static constexpr double kUnknown = -1;

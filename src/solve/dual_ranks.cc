@@ -197,11 +197,7 @@ class DualOnRanks {
     }
     comm_.sum(sums);
     double beyond = kRestFactor * std::sqrt(sums[0] / std::max(1.0, sums[1]));
-    choose_near(
-        *options_.kernels,
-        {gradient_.data(), alpha_.data(), problem_.costs.empty() ? nullptr : problem_.costs.data(),
-         alpha_.size(), problem_.cost},
-        beyond, 0, 0, chosen_);
+    choose_near(*options_.kernels, boxed(problem_, gradient_, alpha_), beyond, 0, 0, chosen_);
     // Rows that have no part in w never move.
     std::erase_if(chosen_,
                   [&](std::uint64_t i) { return !(squares_[i] > 0 && problem_.upper(i) > 0); });

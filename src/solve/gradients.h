@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "data/problem.h"
 #include "kernels/kernels.h"
+#include "solve/working_rows.h"
 
 namespace hinge {
 
@@ -28,7 +29,6 @@ class Gradients {
 
   std::vector<double>& all() { return all_; }
   const std::vector<std::uint64_t>& cuts() const { return cuts_; }
-  Boxed boxed(std::span<const double> alpha) const { return boxed(alpha, 0, m_.rows); }
 
   // At w, where no w is 0. The bias is w's, unless it is free: then it is left out.
   void find(std::span<const double> w) {
@@ -54,12 +54,6 @@ class Gradients {
  private:
   static constexpr std::uint64_t kRun = 512;  // rows whose numbers stay in the nearest cache
 
-  Boxed boxed(std::span<const double> alpha, std::uint64_t begin, std::uint64_t end) const {
-    return {all_.data() + begin, alpha.data() + begin,
-            problem_.costs.empty() ? nullptr : problem_.costs.data() + begin, end - begin,
-            problem_.cost};
-  }
-
   void find(std::span<const double> w, std::uint64_t begin, std::uint64_t end) {
     double* const out = all_.data() + begin;
     if (w.empty()) {
@@ -73,6 +67,7 @@ class Gradients {
 
   template <class F>
   BoxedSums weigh(std::span<const double> alpha, F&& change) {
+    const Boxed rows = boxed(problem_, all_, alpha);
     std::vector<BoxedSums> parts(cuts_.size() - 1);
     const auto add = [](BoxedSums& sum, const BoxedSums& part) {
       sum.loss += part.loss;
@@ -83,7 +78,7 @@ class Gradients {
       for (std::uint64_t from = begin; from < end; from += kRun) {
         const std::uint64_t to = std::min(from + kRun, end);
         change(from, to);
-        add(parts[block], kernels_.weigh(boxed(alpha, from, to)));
+        add(parts[block], kernels_.weigh(rows.part(from, to - from)));
       }
     });
     BoxedSums sum;

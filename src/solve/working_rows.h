@@ -19,6 +19,12 @@ namespace hinge {
 
 constexpr double kCopyBelow = 0.2;  // of the entries of all rows
 
+inline Boxed boxed(const Problem& problem, std::span<const double> gradient,
+                   std::span<const double> alpha) {
+  return {gradient.data(), alpha.data(), problem.costs.empty() ? nullptr : problem.costs.data(),
+          alpha.size(), problem.cost};
+}
+
 // The rows whose slack is at most `beyond`, ascending. While these are fewer than `least`, `beyond`
 // is doubled, `times` at most.
 inline void choose_near(const Kernels& kernels, const Boxed& rows, double& beyond,
@@ -30,9 +36,7 @@ inline void choose_near(const Kernels& kernels, const Boxed& rows, double& beyon
   chosen.resize(rows.size);
   for (std::size_t from = 0; from < rows.size; from += kRun) {
     const std::size_t size = std::min(kRun, rows.size - from);
-    kernels.slacks({rows.gradient + from, rows.alpha + from,
-                    rows.factor == nullptr ? nullptr : rows.factor + from, size, rows.cost},
-                   slack);
+    kernels.slacks(rows.part(from, size), slack);
     for (std::size_t k = 0; k < size; ++k) {  // which rows are near is as good as random: no branch
       chosen[count] = from + k;
       count += slack[k] <= farthest ? 1 : 0;
