@@ -12,6 +12,7 @@
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace hinge {
 
@@ -21,7 +22,20 @@ namespace detail {
 void* remap(void* old, std::size_t old_bytes, std::size_t bytes);
 void unmap(void* data, std::size_t bytes) noexcept;
 std::size_t page_round(std::size_t bytes);
+// Asks for huge pages where there is nothing yet.
+void advise_huge(void* data, std::size_t bytes) noexcept;
 }  // namespace detail
+
+// So many zeros, in huge pages if they are worth it: for vectors as long as a row of many columns,
+// whose entries are read here and there, where every other one would need the address of its page
+// looked up.
+inline std::vector<double> huge_zeros(std::size_t size) {
+  std::vector<double> out;
+  out.reserve(size);
+  detail::advise_huge(out.data(), size * sizeof(double));
+  out.resize(size);
+  return out;
+}
 
 // Bytes of memory this machine has; SIZE_MAX when it does not say.
 std::uint64_t physical_memory();

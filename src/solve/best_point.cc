@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/buffer.h"
+
 namespace hinge {
 namespace {
 
@@ -12,7 +14,8 @@ constexpr double kMoveNoise = 0.5;
 }  // namespace
 
 void BestPoint::take(const Point& point) {
-  w_.assign(point.w.begin(), point.w.end());
+  if (w_.empty()) w_ = huge_zeros(point.w.size());
+  std::ranges::copy(point.w, w_.begin());
   gradient_.assign(point.gradient.begin(), point.gradient.end());
   square_ = point.square;
   primal_ = point.primal;

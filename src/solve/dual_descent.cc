@@ -13,6 +13,7 @@
 #include <numeric>
 
 #include "base/archive.h"
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "risk/free_bias.h"
@@ -38,6 +39,7 @@ constexpr double kMostDoubt = 5;          // of an estimate, which leaves out ro
 constexpr double kLeastWork = 0.3;     // passes between two exact ones; few rows take many epochs
 constexpr double kLeastChosen = 0.05;  // of the rows: with fewer others are soon missed,
 constexpr int kWiden = 4;              // so more are chosen, this many times twice as far away
+constexpr std::size_t kAhead = 2;      // rows, fetched before they are visited
 constexpr std::uint64_t kPollRows = 256;  // rows between two questions to the monitor
 constexpr std::uint64_t kIdle = 20;       // exact passes without progress: a free bias is stiffened
 constexpr double kStiffness = 0.03;       // r of a free bias, times the mean square of a row
@@ -63,7 +65,7 @@ class DualDescent {
         pool_(pool),
         regularised_(problem.regularised()),
         neighbours_(neighbours_in(*problem.data, m.rows)),
-        w_(problem.dimension()),
+        w_(huge_zeros(problem.dimension())),
         alpha_(m.rows),
         square_(m.rows, kUnknown),
         gradients_(problem, m, kernels_, pool),
@@ -446,6 +448,8 @@ class DualDescent {
     awake_ = inside_ = 0;
     for (std::size_t k = 0; k < items.size(); ++k) {
       Item& item = items[backward ? items.size() - 1 - k : k];
+      if (k + kAhead < items.size())
+        rows_.fetch(items[backward ? items.size() - 1 - k - kAhead : k + kAhead]);
       if (item.asleep) continue;
       if (visits++ % kPollRows == 0) {
         if (monitor_.poll(passes())) return false;
@@ -524,7 +528,7 @@ class DualDescent {
     const std::span<Item> items = rows_.items();
     const bool first = step_.empty();
     const double sum_before = sum_;
-    leap_w_.resize(w_.size());
+    if (leap_w_.empty()) leap_w_ = huge_zeros(w_.size());
     leap_.resize(items.size());
     for (std::size_t j = 0; j < w_.size(); ++j) {
       leap_w_[j] = w_[j] + s * (w_[j] - before_w_[j]) + (first ? 0 : t * step_w_[j]);
