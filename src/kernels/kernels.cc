@@ -124,6 +124,80 @@ void add_scalar(SparseRow<Value> row, double a, double* w) {
   add_body(row, a, w);
 }
 
+// Has the beginning of a row fetched that is visited soon; the rest follows by itself once the row
+// is read in order.
+template <class Value>
+HINGE_INLINE void fetch(const Descent<Value>& descent, const DescentRow& row) {
+  constexpr std::size_t kLine = 64;
+  const auto* const values = reinterpret_cast<const char*>(descent.values + row.offset);
+  __builtin_prefetch(values);
+  __builtin_prefetch(values + kLine);
+  if (descent.full) return;
+  const auto* const columns = reinterpret_cast<const char*>(descent.columns + row.offset);
+  __builtin_prefetch(columns);
+  __builtin_prefetch(columns + kLine);
+}
+
+// The row to visit, if any.
+template <class Value>
+HINGE_INLINE DescentRow* begin_visit(const Descent<Value>& d, DescentRow* first, std::size_t k,
+                                     std::size_t count, std::ptrdiff_t step) {
+  constexpr std::size_t kAhead = 2;  // rows, fetched before they are visited
+  const auto place = [&](std::size_t n) { return first + static_cast<std::ptrdiff_t>(n) * step; };
+  if (k + kAhead < count) fetch(d, *place(k + kAhead));
+  return place(k)->asleep ? nullptr : place(k);
+}
+template <class Value>
+HINGE_INLINE SparseRow<Value> entries_of(const Descent<Value>& d, const DescentRow& row) {
+  return {d.full ? d.columns : d.columns + row.offset, d.values + row.offset, row.size, d.full};
+}
+// inner: <w, x>
+template <class Value>
+HINGE_INLINE void end_visit(Descent<Value>& d, DescentRow& row, const SparseRow<Value>& x,
+                            double inner) {
+  ++d.visits;
+  const double upper = d.factor == nullptr ? d.cost : d.cost * d.factor[row.row];
+  if (row.curvature == DescentRow::kUnknown) {
+    row.curvature = square_in_lanes(x) + d.unit * d.unit;
+    // A row of zeros loses its full cost whatever w is: its variable belongs at the bound.
+    if (!(row.curvature > 0)) {
+      row.alpha = upper;
+      return;
+    }
+  }
+  const double alpha = row.alpha;
+  const double g = row.y * (inner + (d.shift + d.gain * d.v)) - 1;
+  d.estimate += upper * (g < 0 ? -g : 0.0) + alpha * g;
+  const bool at_zero = alpha <= 0, at_upper = alpha >= upper;
+  const double p = at_zero ? (g < 0 ? g : 0.0) : at_upper ? (g > 0 ? g : 0.0) : g;
+  d.squares += p * p;
+  row.asleep = (at_zero && g > d.rest) || (at_upper && g < -d.rest);
+  if (row.asleep) return;
+  ++d.awake;
+  if (p == 0) return;
+  double to = alpha - g / row.curvature;
+  to = to < 0 ? 0 : to > upper ? upper : to;
+  const double a = (to - alpha) * row.y;
+  row.alpha = to;
+  d.inside += to > 0 && to < upper ? 1 : 0;
+  if (a == 0) return;
+  add_body(x, a, d.w);
+  d.v += a * d.unit;
+}
+
+template <class Value>
+void descend_scalar(Descent<Value>& descent, DescentRow* first, std::size_t count,
+                    std::ptrdiff_t step) {
+  Descent<Value> d = descent;  // its own, which nothing that is stored can change
+  for (std::size_t k = 0; k < count; ++k) {
+    DescentRow* const row = begin_visit(d, first, k, count, step);
+    if (row == nullptr) continue;
+    const SparseRow<Value> x = entries_of(d, *row);
+    end_visit(d, *row, x, dot_scalar_body(x, d.w));
+  }
+  descent = d;
+}
+
 // The rest of a row whose columns nobody has looked at, from element k on; of columns from `known`
 // on there is no weight. False if one is not of the matrix at all.
 template <class Value>
@@ -331,6 +405,8 @@ constexpr Kernels kScalar = {.name = "scalar",
                              .add_f64 = add_scalar<double>,
                              .gradients_f32 = gradients_scalar<float>,
                              .gradients_f64 = gradients_scalar<double>,
+                             .descend_f32 = descend_scalar<float>,
+                             .descend_f64 = descend_scalar<double>,
                              .dot_many_f32 = dot_many_scalar<float>,
                              .dot_many_f64 = dot_many_scalar<double>,
                              .add_many_f32 = add_many_scalar<float>,
@@ -487,6 +563,19 @@ HINGE_AVX2 void add_avx2(SparseRow<Value> row, double a, double* w) {
   add_body(row, a, w);
 }
 
+template <class Value>
+HINGE_AVX2 void descend_avx2(Descent<Value>& descent, DescentRow* first, std::size_t count,
+                             std::ptrdiff_t step) {
+  Descent<Value> d = descent;
+  for (std::size_t k = 0; k < count; ++k) {
+    DescentRow* const row = begin_visit(d, first, k, count, step);
+    if (row == nullptr) continue;
+    const SparseRow<Value> x = entries_of(d, *row);
+    end_visit(d, *row, x, dot_avx2_body(x, d.w));
+  }
+  descent = d;
+}
+
 HINGE_MANY(avx2, HINGE_AVX2)
 
 constexpr Kernels kAvx2 = {.name = "avx2",
@@ -496,6 +585,8 @@ constexpr Kernels kAvx2 = {.name = "avx2",
                            .add_f64 = add_avx2<double>,
                            .gradients_f32 = gradients_avx2<float>,
                            .gradients_f64 = gradients_avx2<double>,
+                           .descend_f32 = descend_avx2<float>,
+                           .descend_f64 = descend_avx2<double>,
                            .dot_many_f32 = dot_many_avx2<float>,
                            .dot_many_f64 = dot_many_avx2<double>,
                            .add_many_f32 = add_many_avx2<float>,

@@ -76,6 +76,43 @@ struct BoxedSums {
   double squares = 0;  // of the gradients where they can be followed inside the box
 };
 
+// A row that descent visits.
+struct DescentRow {
+  static constexpr double kUnknown = -1;
+
+  std::uint64_t row;     // its number in the data
+  std::uint64_t offset;  // where its entries begin
+  std::uint32_t size;    // of them
+  std::int8_t y;
+  bool asleep;  // not visited any more
+  double alpha;
+  double curvature;  // of the dual along alpha; kUnknown: its first visit finds |x|^2 + unit^2
+};
+
+// Descent in the dual, one variable after the other: each goes to its minimum inside the box, and w
+// with it. A row whose variable is at a bound, and is held there by a gradient beyond `rest`, falls
+// asleep.
+template <class Value>
+struct Descent {
+  const std::uint32_t* columns;  // of all rows, from where their offsets count
+  const Value* values;
+  bool full;
+  const double* factor;  // c_i; nullptr: all 1
+  double cost;
+  double rest;
+  double* w;
+  // One more column, if any: of its weight v scores take shift + gain v, and v += unit a where w +=
+  // a x.
+  double shift = 0, gain = 0, unit = 0, v = 0;
+
+  // Sums over the visits.
+  double estimate = 0;       // of P - D, by the gradients as they were met
+  double squares = 0;        // of the gradients where they can be followed inside the box
+  std::uint64_t visits = 0;  // of them all
+  std::uint64_t awake = 0;   // did not fall asleep
+  std::uint64_t inside = 0;  // moved to between the bounds
+};
+
 // Rows begin .. end - 1 of a matrix, of which nobody has looked at the columns.
 template <class Value>
 struct RowRun {
@@ -94,6 +131,11 @@ struct Kernels {
                         const std::int8_t* y, const double* w, double shift, double* out);
   void (*gradients_f64)(const CsrView<double>& m, std::uint64_t begin, std::uint64_t end,
                         const std::int8_t* y, const double* w, double shift, double* out);
+  // Visits `count` rows that are awake, the first and then one every `step`, 1 or -1.
+  void (*descend_f32)(Descent<float>& descent, DescentRow* first, std::size_t count,
+                      std::ptrdiff_t step);
+  void (*descend_f64)(Descent<double>& descent, DescentRow* first, std::size_t count,
+                      std::ptrdiff_t step);
   // out[c] = sum_k values[k] w[columns[k] * stride + c]
   void (*dot_many_f32)(SparseRow<float> row, const double* w, std::size_t stride, double* out);
   void (*dot_many_f64)(SparseRow<double> row, const double* w, std::size_t stride, double* out);
@@ -156,6 +198,14 @@ struct Kernels {
   }
   void add(SparseRow<float> row, double a, double* w) const { add_f32(row, a, w); }
   void add(SparseRow<double> row, double a, double* w) const { add_f64(row, a, w); }
+  void descend(Descent<float>& descent, DescentRow* first, std::size_t count,
+               std::ptrdiff_t step) const {
+    descend_f32(descent, first, count, step);
+  }
+  void descend(Descent<double>& descent, DescentRow* first, std::size_t count,
+               std::ptrdiff_t step) const {
+    descend_f64(descent, first, count, step);
+  }
   void dot_many(SparseRow<float> row, const double* w, std::size_t stride, double* out) const {
     dot_many_f32(row, w, stride, out);
   }
@@ -225,7 +275,7 @@ double square_of(const SparseRow<Value>& row) {
 
 // The same in eight lanes, which need not wait for each other: faster, and other bits.
 template <class Value>
-double square_in_lanes(const SparseRow<Value>& row) {
+__attribute__((always_inline)) inline double square_in_lanes(const SparseRow<Value>& row) {
   constexpr std::size_t kLanes = 8;
   double lanes[kLanes] = {};
   std::size_t k = 0;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/archive.h"
@@ -146,10 +147,13 @@ class DualDescent {
     // From 0 on the first epoch visits all rows, and finds their squares: one pass over the values
     // less, which counts where a few passes are all it takes.
     const bool later = !problem_.free_bias && nothing_known() && options_.resume.empty();
+    const double constant = problem_.free_bias ? 0.0 : problem_.bias * problem_.bias;
     gradients_.for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
         if (later && m_.size_of(i) > 0) continue;
-        find_square(i, row_of(m_, i), alpha_[i]);
+        square_[i] = square_in_lanes(row_of(m_, i)) + constant;
+        // A row of zeros loses its full cost whatever w is: its variable belongs at the bound.
+        if (square_[i] == 0 && !problem_.free_bias) alpha_[i] = problem_.upper(i);
       }
     });
     if (problem_.free_bias) {
@@ -163,14 +167,6 @@ class DualDescent {
     if (options_.start.empty() || !options_.resume.empty()) return;
     if (!options_.start[0].alpha.empty()) begin_at(options_.start[0]);
     compare(options_.start[0].w);
-  }
-
-  // False: a row of zeros. It loses its full cost whatever w is: its variable belongs at the bound.
-  bool find_square(std::uint64_t i, const SparseRow<Value>& row, double& alpha) {
-    square_[i] = square_in_lanes(row) + (problem_.free_bias ? 0.0 : problem_.bias * problem_.bias);
-    if (square_[i] > 0 || problem_.free_bias) return true;
-    alpha = problem_.upper(i);
-    return false;
   }
 
   // A primal point from elsewhere.
@@ -204,12 +200,6 @@ class DualDescent {
     }
     at_zero_ = false;
     solution_.rows_touched += m_.rows;
-  }
-
-  double score(const SparseRow<Value>& x, const std::vector<double>& w) const {
-    const double inner = kernels_.dot(x, w.data());
-    if (problem_.free_bias) return inner + bias();
-    return problem_.bias == 0 ? inner : inner + problem_.bias * w.back();
   }
 
   // |w|^2
@@ -252,13 +242,6 @@ class DualDescent {
     }
     sum_ = 0;
     for (std::uint64_t i = 0; i < m_.rows; ++i) sum_ += alpha_[i] * problem_.y[i];
-  }
-
-  // The gradient where it can still be followed inside the box.
-  static double projected(double gradient, double alpha, double upper) {
-    if (alpha <= 0) return std::min(gradient, 0.0);
-    if (alpha >= upper) return std::max(gradient, 0.0);
-    return gradient;
   }
 
   // The bias that is best at a point.
@@ -371,7 +354,8 @@ class DualDescent {
     for (const std::uint64_t from : starts) {
       const std::uint64_t to = std::min<std::uint64_t>(from + run, chosen_.size());
       for (std::uint64_t k = from; k < to; ++k) {
-        rows_.add(chosen_[k], problem_.y[chosen_[k]], alpha_[chosen_[k]]);
+        const std::uint64_t i = chosen_[k];
+        rows_.add(i, problem_.y[i], alpha_[i], square_[i] == kUnknown ? kUnknown : curvature(i));
       }
     }
     const std::span<Item> items = rows_.items();
@@ -383,10 +367,6 @@ class DualDescent {
   }
 
   bool nothing_known() const { return solution_.iterations == 0 && options_.start.empty(); }
-  bool rests(double g, double alpha, double upper) const {
-    if (nothing_known()) return false;
-    return (alpha <= 0 && g > rest_beyond_) || (alpha >= upper && g < -rest_beyond_);
-  }
 
   // Leaps take passes over w, which wide data must be worth.
   bool slow() const {
@@ -443,39 +423,36 @@ class DualDescent {
   // One visit to every row chosen, in their order or from last to first.
   bool epoch(bool backward) {
     const std::span<Item> items = rows_.items();
-    double estimate = 0, squares = 0;
-    std::uint64_t visits = 0;
-    awake_ = inside_ = 0;
-    for (std::size_t k = 0; k < items.size(); ++k) {
-      Item& item = items[backward ? items.size() - 1 - k : k];
-      if (k + kAhead < items.size())
-        rows_.fetch(items[backward ? items.size() - 1 - k - kAhead : k + kAhead]);
-      if (item.asleep) continue;
-      if (visits++ % kPollRows == 0) {
-        if (monitor_.poll(passes())) return false;
-        solution_.rows_touched += kPollRows;
-      }
-      const double upper = problem_.upper(item.row);
-      const SparseRow<Value> entries = rows_.entries(item);
-      if (square_[item.row] == kUnknown && !find_square(item.row, entries, item.alpha)) continue;
-      const double g = item.y * score(entries, w_) - 1;
-      estimate += upper * std::max(0.0, -g) + item.alpha * g;
-      const double p = projected(g, item.alpha, upper);
-      squares += p * p;
-      item.asleep = rests(g, item.alpha, upper);
-      if (item.asleep) continue;
-      ++awake_;
-      if (p == 0) continue;
-      const double to = std::clamp(item.alpha - g / curvature(item.row), 0.0, upper);
-      add(entries, (to - item.alpha) * item.y, w_, sum_);
-      item.alpha = to;
-      inside_ += to > 0 && to < upper ? 1 : 0;
+    Descent<Value> descent = rows_.descent();
+    descent.factor = problem_.costs.empty() ? nullptr : problem_.costs.data();
+    descent.cost = problem_.cost;
+    descent.rest = nothing_known() ? std::numeric_limits<double>::infinity() : rest_beyond_;
+    descent.w = w_.data();
+    double* const v = problem_.free_bias ? &sum_ : problem_.bias != 0 ? &w_.back() : nullptr;
+    if (problem_.free_bias) {
+      descent.shift = centre_;
+      descent.gain = stiffness_;
+      descent.unit = 1;
+    } else {
+      descent.gain = descent.unit = problem_.bias;
     }
-    solution_.rows_touched -= (kPollRows - visits % kPollRows) % kPollRows;
+    if (v != nullptr) descent.v = *v;
+    for (std::size_t from = 0; from < items.size(); from += kPollRows) {
+      if (monitor_.poll(passes())) return false;
+      const std::uint64_t before = descent.visits;
+      kernels_.descend(descent, &items[backward ? items.size() - 1 - from : from],
+                       std::min(kPollRows, items.size() - from), backward ? -1 : 1);
+      if (v != nullptr) *v = descent.v;
+      solution_.rows_touched += descent.visits - before;
+    }
+    awake_ = descent.awake;
+    inside_ = descent.inside;
     ++solution_.iterations;
     // How far beyond the bound counts as rest follows the gradients down.
-    if (visits > 0) rest_beyond_ = kRestFactor * std::sqrt(squares / static_cast<double>(visits));
-    estimate_ = estimate - (problem_.free_bias ? bias() * sum_ : 0.0);
+    if (descent.visits > 0) {
+      rest_beyond_ = kRestFactor * std::sqrt(descent.squares / static_cast<double>(descent.visits));
+    }
+    estimate_ = descent.estimate - (problem_.free_bias ? bias() * sum_ : 0.0);
     return true;
   }
 
@@ -602,7 +579,10 @@ class DualDescent {
 
   // What the epochs made of the variables, and the last step, whichever rows are chosen next.
   void store() {
-    for (const Item& item : rows_.items()) alpha_[item.row] = item.alpha;
+    for (const Item& item : rows_.items()) {
+      alpha_[item.row] = item.alpha;
+      if (square_[item.row] == kUnknown) square_[item.row] = item.curvature;
+    }
     step_by_row_.assign(step_.empty() ? 0 : m_.rows, 0.0);
     for (std::size_t k = 0; k < step_.size(); ++k) step_by_row_[rows_.items()[k].row] = step_[k];
   }
@@ -633,7 +613,7 @@ class DualDescent {
   const Neighbours neighbours_;    // runs are no longer than these
 
   std::vector<double> w_;
-  static constexpr double kUnknown = -1;
+  static constexpr double kUnknown = DescentRow::kUnknown;
   std::vector<double> alpha_, square_;  // square_[i] = |x_i|^2 + S^2
   Gradients<Value> gradients_;
   std::vector<double> best_alpha_;  // free bias only

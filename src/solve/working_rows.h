@@ -59,14 +59,7 @@ inline void choose_near(const Kernels& kernels, const Boxed& rows, double& beyon
 template <class Value>
 class WorkingRows {
  public:
-  struct Item {
-    std::uint64_t row;     // its number in the data
-    std::uint64_t offset;  // where its entries begin, here
-    std::uint32_t size;    // of them
-    std::int8_t y;
-    bool asleep;  // at rest until rows are chosen anew
-    double alpha;
-  };
+  using Item = DescentRow;
 
   explicit WorkingRows(const CsrView<Value>& m) : m_(m) {}
 
@@ -76,10 +69,10 @@ class WorkingRows {
     items_.clear();
     items_.reserve(count);
   }
-  void add(std::uint64_t row, std::int8_t y, double alpha) {
+  void add(std::uint64_t row, std::int8_t y, double alpha, double curvature) {
     const std::uint64_t begin = m_.offsets[row];
-    items_.push_back(
-        {row, begin, static_cast<std::uint32_t>(m_.offsets[row + 1] - begin), y, false, alpha});
+    items_.push_back({row, begin, static_cast<std::uint32_t>(m_.offsets[row + 1] - begin), y, false,
+                      alpha, curvature});
   }
   void lay_out(bool often, Pool& pool) {
     columns_ = m_.columns;
@@ -102,17 +95,15 @@ class WorkingRows {
   SparseRow<Value> entries(const Item& item) const {
     return {m_.full ? columns_ : columns_ + item.offset, values_ + item.offset, item.size, m_.full};
   }
-  // Has the beginning of a row fetched that is visited soon; the rest follows by itself once the
-  // row is read in order. (Inline by force: GCC leaves out calls that do nothing but this.)
-  [[gnu::always_inline]] void fetch(const Item& item) const {
-    constexpr std::size_t kLine = 64;
-    const auto* const values = reinterpret_cast<const char*>(values_ + item.offset);
-    __builtin_prefetch(values);
-    __builtin_prefetch(values + kLine);
-    if (m_.full) return;
-    const auto* const columns = reinterpret_cast<const char*>(columns_ + item.offset);
-    __builtin_prefetch(columns);
-    __builtin_prefetch(columns + kLine);
+  // Without what is of the problem.
+  Descent<Value> descent() const {
+    return {.columns = columns_,
+            .values = values_,
+            .full = m_.full,
+            .factor = nullptr,
+            .cost = 0,
+            .rest = 0,
+            .w = nullptr};
   }
 
  private:
