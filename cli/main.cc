@@ -1,10 +1,13 @@
 // hinge COMMAND [OPTIONS] ARGS. Results go to stdout, everything else to stderr.
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <malloc.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -31,6 +34,25 @@ void open_standard_descriptors() {
   for (int fd = 0; fd <= STDERR_FILENO; ++fd) {
     if (fcntl(fd, F_GETFD) == -1) static_cast<void>(open("/dev/null", kModes[fd]));
   }
+}
+
+// Arrays of a few hundred kilobytes, of which a run on small data has dozens, come from one heap
+// in huge pages, where each would have its own mapping of many small ones: making those took a
+// sixth of such a run. Only advice, which the C library of GNU takes.
+void lay_out_heap() {
+#if defined(__GLIBC__)
+  constexpr int kLargest = 2 << 20;  // larger arrays have mappings, and give them back
+  constexpr int kHeap = 24 << 20;
+  constexpr std::uintptr_t kHugePage = std::uintptr_t{1} << 21;
+  mallopt(M_MMAP_THRESHOLD, 2 * kHeap);
+  mallopt(M_TRIM_THRESHOLD, 2 * kHeap);
+  void* const heap = std::malloc(kHeap);  // taken, but not touched
+  const auto begin = reinterpret_cast<std::uintptr_t>(heap);
+  char* const huge = static_cast<char*>(heap) + (kHugePage - begin % kHugePage);
+  if (heap != nullptr) static_cast<void>(madvise(huge, kHeap - kHugePage, MADV_HUGEPAGE));
+  std::free(heap);
+  mallopt(M_MMAP_THRESHOLD, kLargest);
+#endif
 }
 
 // LIBLINEAR writes class weights as -wLABEL FACTOR; we read them as --class-weight LABEL=FACTOR.
@@ -171,6 +193,7 @@ int run_reporting_bugs(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   hinge::cli::open_standard_descriptors();
+  hinge::cli::lay_out_heap();
   hinge::cli::install_signal_handlers();
   hinge::cli::g_started = true;
   try {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/buffer.h"
 
@@ -12,6 +13,12 @@ constexpr double kMostNoise = 20;  // in roundings of a point that was computed 
 constexpr double kMoveNoise = 0.5;
 
 }  // namespace
+
+double inner_by_rows(const Kernels& kernels, std::span<const double> alpha,
+                     std::span<const double> gradient) {
+  return std::accumulate(alpha.begin(), alpha.end(), 0.0) +
+         kernels.dot_dense(alpha.data(), gradient.data(), alpha.size());
+}
 
 void BestPoint::take(const Point& point) {
   if (w_.empty()) w_ = huge_zeros(point.w.size());
@@ -31,6 +38,15 @@ void BestPoint::offer(const Point& point, double enough, bool thorough) {
   }
   move_along(point, thorough);
   if (thorough) move_along({}, true);  // to the best multiple
+}
+
+// <best, w>
+double BestPoint::inner(const Point& point) const {
+  if (point.w.empty()) return 0;
+  if (!point.alpha.empty() && point.alpha.size() < point.w.size()) {
+    return inner_by_rows(kernels_, point.alpha, gradient_);
+  }
+  return kernels_.dot_dense(w_.data(), point.w.data(), problem_.regularised());
 }
 
 // The line search on best + t sign (to - best), t >= 0.
@@ -54,11 +70,11 @@ void BestPoint::look_along(const Point& to, double inner, double sign) {
 void BestPoint::move_along(const Point& to, bool both_ways) {
   const bool zero = to.w.empty();
   const std::size_t regularised = problem_.regularised();
-  const double inner = zero ? 0.0 : kernels_.dot_dense(w_.data(), to.w.data(), regularised);
+  const double product = inner(to);
   // Which way does P fall?
   double sign = 1;
-  look_along(to, inner, sign);
-  if (both_ways && search_.slope() >= 0) look_along(to, inner, sign = -1);
+  look_along(to, product, sign);
+  if (both_ways && search_.slope() >= 0) look_along(to, product, sign = -1);
   if (search_.slope() >= 0) return;
   // Beyond the points of the line rounding grows from one to the next; less than the minimum is a
   // gain too.
@@ -70,7 +86,7 @@ void BestPoint::move_along(const Point& to, bool both_ways) {
       problem_.cost * kernels_.loss_along(gradient_.data(), zero ? nullptr : to.gradient.data(),
                                           problem_.costs.empty() ? nullptr : problem_.costs.data(),
                                           gradient_.size(), t);
-  const double square = (1 - t) * (1 - t) * square_ + 2 * t * (1 - t) * inner + t * t * to.square;
+  const double square = (1 - t) * (1 - t) * square_ + 2 * t * (1 - t) * product + t * t * to.square;
   if (!(square / 2 + loss < primal_)) return;  // rounding
   noise_ = noise();
   for (std::size_t j = 0; j < w_.size(); ++j) w_[j] = there(w_[j], zero ? 0.0 : to.w[j]);

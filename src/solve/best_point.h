@@ -15,6 +15,11 @@
 
 namespace hinge {
 
+// <v, w> where w = sum_i a_i y_i x_i, by the gradients at v: the sum of a_i (1 + g_i). A pass over
+// rows in the place of one over columns.
+double inner_by_rows(const Kernels& kernels, std::span<const double> alpha,
+                     std::span<const double> gradient);
+
 class BestPoint {
  public:
   BestPoint(const Problem& problem, const Kernels& kernels)
@@ -25,6 +30,8 @@ class BestPoint {
     std::span<const double> gradient;  // y_i (score of row i) - 1
     double square = 0;                 // |w|^2
     double primal = 0;                 // P(w)
+    // a where w = sum_i a_i y_i x_i, which spares a pass over w; empty: it is not known to be.
+    std::span<const double> alpha = {};
   };
   // A point, which is taken as it is if its P is no more than `enough`. Where the search shall be
   // `thorough`, multiples count as well. They matter with large costs: many rows have margins a
@@ -43,6 +50,7 @@ class BestPoint {
 
  private:
   void take(const Point& point);
+  double inner(const Point& point) const;
   void move_along(const Point& to, bool both_ways);
   void look_along(const Point& to, double inner, double sign);
 

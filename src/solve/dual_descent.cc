@@ -277,7 +277,12 @@ class DualDescent {
     } else {
       sum = gradients_.find_and_weigh(nonzero, alpha_);
     }
-    const double norm = square_of_weights(w_), square = at_mean ? square_of_weights(point) : norm;
+    // Wide data have many more columns than rows. Before leaps only: w and the variables drift
+    // apart.
+    const bool by_rows = !problem_.free_bias && m_.rows < w_.size() && !slow();
+    const double norm =
+        by_rows ? inner_by_rows(kernels_, alpha_, gradients_.all()) : square_of_weights(w_);
+    const double square = at_mean ? square_of_weights(point) : norm;
     if (problem_.free_bias) point.back() = best_;
     if (!std::isfinite(square / 2 + sum.loss)) {
       fail("solver.nonfinite",
@@ -292,8 +297,9 @@ class DualDescent {
     if (at_zero_ && !problem_.free_bias) {
       best_point_.offer_zero(sum.loss);
     } else {
-      best_point_.offer({point, gradients_.all(), square, square / 2 + sum.loss},
-                        dual_ / (1 - std::min(0.5, monitor_.limits().gap)), slow());
+      BestPoint::Point offered = {point, gradients_.all(), square, square / 2 + sum.loss};
+      if (by_rows) offered.alpha = alpha_;
+      best_point_.offer(offered, dual_ / (1 - std::min(0.5, monitor_.limits().gap)), slow());
     }
     exact_gap_ = best_point_.primal() - dual;
     if (estimate_ > 0) trust_ = std::clamp(exact_gap_ / estimate_, 0.02, kMostDoubt);
