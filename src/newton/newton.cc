@@ -365,8 +365,9 @@ class Newton {
     double slack = kTrusted * part.primal();
     // Nor where they are about to say that it is done, or where P has fallen far below what their
     // rounding was small beside.
-    const double gap = std::max(kFineGap * 10, 2 * monitor_.limits().gap);
-    const bool fine = part.primal() - part.dual() < gap * part.primal();
+    const double gap = std::max(kFineGap * 10, monitor_.limits().gap);
+    const double primal = std::min(primal_, part.primal());
+    const bool fine = primal - std::max(dual_, part.dual()) < gap * primal;
     if (!std::isfinite(measured_)) measured_ = part.primal();
     if (fine || part.primal() < kFallen * measured_) {
       measured_ = part.primal();
