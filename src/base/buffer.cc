@@ -75,10 +75,10 @@ void* remap(void* old, std::size_t old_bytes, std::size_t bytes) {
 }
 
 void advise_huge(void* data, std::size_t bytes) noexcept {
-  const std::size_t before = -reinterpret_cast<std::uintptr_t>(data) % kHugePage;
-  if (bytes < before + kHugePage) return;
-  const std::size_t whole = (bytes - before) / kHugePage * kHugePage;
-  static_cast<void>(madvise(static_cast<char*>(data) + before, whole, MADV_HUGEPAGE));
+  if (bytes < kHugePage) return;
+  // From where its page begins: the kernel looks for whole huge pages by itself.
+  const std::size_t before = reinterpret_cast<std::uintptr_t>(data) % kPage;
+  static_cast<void>(madvise(static_cast<char*>(data) - before, bytes + before, MADV_HUGEPAGE));
 }
 
 void unmap(void* data, std::size_t bytes) noexcept {

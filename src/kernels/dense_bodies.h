@@ -124,6 +124,26 @@ HINGE_INLINE double dot_dense_body(const double* x, const double* y, std::size_t
   return sum_lanes(lanes);
 }
 
+HINGE_INLINE double blend_dense_body(double t, const double* x, double* y, std::size_t size) {
+  Four sums[2] = {};
+  std::size_t k = 0;
+  for (; k + 8 <= size; k += 8) {
+    for (std::size_t f = 0; f < 2; ++f) {
+      Four to = load_four(y + k + 4 * f);
+      to += t * (load_four(x + k + 4 * f) - to);
+      store_four(y + k + 4 * f, to);
+      sums[f] += to * to;
+    }
+  }
+  double lanes[8];
+  std::memcpy(lanes, sums, sizeof lanes);
+  for (std::size_t j = 0; k + j < size; ++j) {
+    y[k + j] += t * (x[k + j] - y[k + j]);
+    lanes[j] += y[k + j] * y[k + j];
+  }
+  return sum_lanes(lanes);
+}
+
 // Without branches: which rows bend is as good as random.
 HINGE_INLINE double find_bends_body(Bends& bends, double t_max) {
   using FourInts = std::int32_t __attribute__((vector_size(16)));

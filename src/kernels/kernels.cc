@@ -337,63 +337,66 @@ HINGE_INLINE void add_many_body(SparseRow<Value> row, const double* a, std::size
 }
 
 // One function a kernel and instruction set. A macro, because attributes are not inherited.
-#define HINGE_MANY(suffix, attributes)                                                            \
-  template <class Value>                                                                          \
-  attributes void dot_many_##suffix(SparseRow<Value> row, const double* w, std::size_t stride,    \
-                                    double* out) {                                                \
-    dot_many_body(row, w, stride, out);                                                           \
-  }                                                                                               \
-  template <class Value>                                                                          \
-  attributes void add_many_##suffix(SparseRow<Value> row, const double* a, std::size_t stride,    \
-                                    double* w) {                                                  \
-    add_many_body(row, a, stride, w);                                                             \
-  }                                                                                               \
-  attributes void exp_all_##suffix(double* x, std::size_t size) {                                 \
-    exp_all_body(x, size);                                                                        \
-  }                                                                                               \
-  attributes void add_dense_##suffix(double a, const double* x, double* y, std::size_t size) {    \
-    add_dense_body(a, x, y, size);                                                                \
-  }                                                                                               \
-  attributes double dot_dense_##suffix(const double* x, const double* y, std::size_t size) {      \
-    return dot_dense_body(x, y, size);                                                            \
-  }                                                                                               \
-  attributes double find_bends_##suffix(Bends& bends, double t_max) {                             \
-    return find_bends_body(bends, t_max);                                                         \
-  }                                                                                               \
-  attributes BoxedSums weigh_##suffix(const Boxed& rows) {                                        \
-    return weigh_body(rows);                                                                      \
-  }                                                                                               \
-  attributes void slacks_##suffix(const Boxed& rows, double* out) {                               \
-    slacks_body(rows, out);                                                                       \
-  }                                                                                               \
-  attributes double loss_along_##suffix(const double* from, const double* to, const double* c,    \
-                                        std::size_t size, double t) {                             \
-    return loss_along_body(from, to, c, size, t);                                                 \
-  }                                                                                               \
-  attributes double corner_slope_##suffix(const Corners& corners, double t) {                     \
-    return corner_slope_body(corners, t);                                                         \
-  }                                                                                               \
-  attributes CornerSums corner_move_##suffix(const Corners& corners, double t, double* z,         \
-                                             double* status) {                                    \
-    return corner_move_body(corners, t, z, status);                                               \
-  }                                                                                               \
-  template <class Value>                                                                          \
-  attributes void dot_full_##suffix(const Value* const* rows, std::size_t count, const double* w, \
-                                    std::size_t size, double* out) {                              \
-    dot_full_body(rows, count, w, size, out);                                                     \
-  }                                                                                               \
-  template <class Value>                                                                          \
-  attributes void add_full_##suffix(const Value* const* rows, const double* a, std::size_t count, \
-                                    double* w, std::size_t size) {                                \
-    add_full_body(rows, a, count, w, size);                                                       \
-  }                                                                                               \
-  attributes void add_product_##suffix(const double* a, const double* b, std::size_t depth,       \
-                                       double* c, std::size_t stride) {                           \
-    add_product_body(a, b, depth, c, stride);                                                     \
-  }                                                                                               \
-  attributes void solve_panels_##suffix(const double* l, std::size_t stride, std::size_t size,    \
-                                        const double* inverse, double* x, std::size_t panels) {   \
-    solve_panels_body(l, stride, size, inverse, x, panels);                                       \
+#define HINGE_MANY(suffix, attributes)                                                             \
+  template <class Value>                                                                           \
+  attributes void dot_many_##suffix(SparseRow<Value> row, const double* w, std::size_t stride,     \
+                                    double* out) {                                                 \
+    dot_many_body(row, w, stride, out);                                                            \
+  }                                                                                                \
+  template <class Value>                                                                           \
+  attributes void add_many_##suffix(SparseRow<Value> row, const double* a, std::size_t stride,     \
+                                    double* w) {                                                   \
+    add_many_body(row, a, stride, w);                                                              \
+  }                                                                                                \
+  attributes void exp_all_##suffix(double* x, std::size_t size) {                                  \
+    exp_all_body(x, size);                                                                         \
+  }                                                                                                \
+  attributes void add_dense_##suffix(double a, const double* x, double* y, std::size_t size) {     \
+    add_dense_body(a, x, y, size);                                                                 \
+  }                                                                                                \
+  attributes double dot_dense_##suffix(const double* x, const double* y, std::size_t size) {       \
+    return dot_dense_body(x, y, size);                                                             \
+  }                                                                                                \
+  attributes double blend_dense_##suffix(double t, const double* x, double* y, std::size_t size) { \
+    return blend_dense_body(t, x, y, size);                                                        \
+  }                                                                                                \
+  attributes double find_bends_##suffix(Bends& bends, double t_max) {                              \
+    return find_bends_body(bends, t_max);                                                          \
+  }                                                                                                \
+  attributes BoxedSums weigh_##suffix(const Boxed& rows) {                                         \
+    return weigh_body(rows);                                                                       \
+  }                                                                                                \
+  attributes void slacks_##suffix(const Boxed& rows, double* out) {                                \
+    slacks_body(rows, out);                                                                        \
+  }                                                                                                \
+  attributes double loss_along_##suffix(const double* from, const double* to, const double* c,     \
+                                        std::size_t size, double t) {                              \
+    return loss_along_body(from, to, c, size, t);                                                  \
+  }                                                                                                \
+  attributes double corner_slope_##suffix(const Corners& corners, double t) {                      \
+    return corner_slope_body(corners, t);                                                          \
+  }                                                                                                \
+  attributes CornerSums corner_move_##suffix(const Corners& corners, double t, double* z,          \
+                                             double* status) {                                     \
+    return corner_move_body(corners, t, z, status);                                                \
+  }                                                                                                \
+  template <class Value>                                                                           \
+  attributes void dot_full_##suffix(const Value* const* rows, std::size_t count, const double* w,  \
+                                    std::size_t size, double* out) {                               \
+    dot_full_body(rows, count, w, size, out);                                                      \
+  }                                                                                                \
+  template <class Value>                                                                           \
+  attributes void add_full_##suffix(const Value* const* rows, const double* a, std::size_t count,  \
+                                    double* w, std::size_t size) {                                 \
+    add_full_body(rows, a, count, w, size);                                                        \
+  }                                                                                                \
+  attributes void add_product_##suffix(const double* a, const double* b, std::size_t depth,        \
+                                       double* c, std::size_t stride) {                            \
+    add_product_body(a, b, depth, c, stride);                                                      \
+  }                                                                                                \
+  attributes void solve_panels_##suffix(const double* l, std::size_t stride, std::size_t size,     \
+                                        const double* inverse, double* x, std::size_t panels) {    \
+    solve_panels_body(l, stride, size, inverse, x, panels);                                        \
   }
 
 HINGE_MANY(scalar, )
@@ -414,6 +417,7 @@ constexpr Kernels kScalar = {.name = "scalar",
                              .exp_all = exp_all_scalar,
                              .add_dense = add_dense_scalar,
                              .dot_dense = dot_dense_scalar,
+                             .blend_dense = blend_dense_scalar,
                              .find_bends = find_bends_scalar,
                              .weigh = weigh_scalar,
                              .slacks = slacks_scalar,
@@ -594,6 +598,7 @@ constexpr Kernels kAvx2 = {.name = "avx2",
                            .exp_all = exp_all_avx2,
                            .add_dense = add_dense_avx2,
                            .dot_dense = dot_dense_avx2,
+                           .blend_dense = blend_dense_avx2,
                            .find_bends = find_bends_avx2,
                            .weigh = weigh_avx2,
                            .slacks = slacks_avx2,

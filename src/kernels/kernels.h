@@ -145,6 +145,8 @@ struct Kernels {
   void (*exp_all)(double* x, std::size_t size);  // x[k] <- e^x[k] for x[k] <= 0, to 1e-15 relative
   void (*add_dense)(double a, const double* x, double* y, std::size_t size);  // y[k] += a x[k]
   double (*dot_dense)(const double* x, const double* y, std::size_t size);    // sum_k x[k] y[k]
+  // y[k] += t (x[k] - y[k]); returns sum_k y[k]^2 of what came out
+  double (*blend_dense)(double t, const double* x, double* y, std::size_t size);
   // See Bends.
   double (*find_bends)(Bends& bends, double t_max);
   BoxedSums (*weigh)(const Boxed& rows);

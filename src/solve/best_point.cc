@@ -20,24 +20,40 @@ double inner_by_rows(const Kernels& kernels, std::span<const double> alpha,
          kernels.dot_dense(alpha.data(), gradient.data(), alpha.size());
 }
 
-void BestPoint::take(const Point& point) {
+void BestPoint::keep(const Point& point) {
   if (w_.empty()) w_ = huge_zeros(point.w.size());
   std::ranges::copy(point.w, w_.begin());
+  gradient_.assign(point.gradient.begin(), point.gradient.end());
+}
+
+bool BestPoint::offer(const Point& point, double enough, bool thorough) {
+  if (point.primal <= std::min(enough, primal_)) {
+    square_ = point.square;
+    primal_ = point.primal;
+    noise_ = 1;
+    return true;
+  }
+  if (w_.empty()) {
+    begin_at(point);
+    return false;
+  }
+  move_along(point, thorough);
+  if (thorough) move_along({}, true);  // to the best multiple
+  return false;
+}
+
+// The first one, or the best multiple of it where w = 0 was the best before.
+void BestPoint::begin_at(const Point& point) {
+  const bool from_zero = std::isfinite(primal_);
   gradient_.assign(point.gradient.begin(), point.gradient.end());
   square_ = point.square;
   primal_ = point.primal;
   noise_ = 1;
-}
-
-void BestPoint::offer(const Point& point, double enough, bool thorough) {
-  if (w_.empty() || point.primal <= std::min(enough, primal_)) {
-    const bool from_zero = w_.empty() && std::isfinite(primal_);
-    take(point);
-    if (from_zero && point.primal > enough) move_along({}, true);
-    return;
-  }
-  move_along(point, thorough);
-  if (thorough) move_along({}, true);  // to the best multiple
+  Move found;
+  if (from_zero) found = find_move({}, true);
+  w_ = huge_zeros(point.w.size());
+  for (std::size_t j = 0; j < w_.size(); ++j) w_[j] = (1 - found.t) * point.w[j];
+  if (found.t != 0) take(found, {});
 }
 
 // <best, w>
@@ -50,9 +66,9 @@ double BestPoint::inner(const Point& point) const {
 }
 
 // The line search on best + t sign (to - best), t >= 0.
-void BestPoint::look_along(const Point& to, double inner, double sign) {
+void BestPoint::look_along(const Point& to, double product, double sign) {
   const bool zero = to.w.empty();
-  search_.restart(std::max(0.0, to.square - 2 * inner + square_), sign * (inner - square_));
+  search_.restart(std::max(0.0, to.square - 2 * product + square_), sign * (product - square_));
   Bends run;
   for (std::uint64_t from = 0; from < gradient_.size(); from += Bends::kRun) {
     const std::size_t size = std::min<std::size_t>(Bends::kRun, gradient_.size() - from);
@@ -66,35 +82,50 @@ void BestPoint::look_along(const Point& to, double inner, double sign) {
   }
 }
 
-// To the best point of best + t (to - best), where no point means w = 0; t >= 0 unless `both_ways`.
-void BestPoint::move_along(const Point& to, bool both_ways) {
-  const bool zero = to.w.empty();
-  const std::size_t regularised = problem_.regularised();
+// To the best point of the line; t >= 0 unless `both_ways`, 0 if there is none.
+BestPoint::Move BestPoint::find_move(const Point& to, bool both_ways) {
   const double product = inner(to);
   // Which way does P fall?
   double sign = 1;
   look_along(to, product, sign);
   if (both_ways && search_.slope() >= 0) look_along(to, product, sign = -1);
-  if (search_.slope() >= 0) return;
+  if (search_.slope() >= 0) return {};
   // Beyond the points of the line rounding grows from one to the next; less than the minimum is a
   // gain too.
   double t = sign * search_.minimum();
   const auto noise = [&] { return std::abs(1 - t) * noise_ + std::abs(t) + kMoveNoise; };
   while (t != 0 && noise() > kMostNoise) t /= 2;
-  const auto there = [&t](double from, double to_there) { return from + t * (to_there - from); };
   const double loss =
-      problem_.cost * kernels_.loss_along(gradient_.data(), zero ? nullptr : to.gradient.data(),
+      problem_.cost * kernels_.loss_along(gradient_.data(),
+                                          to.w.empty() ? nullptr : to.gradient.data(),
                                           problem_.costs.empty() ? nullptr : problem_.costs.data(),
                                           gradient_.size(), t);
   const double square = (1 - t) * (1 - t) * square_ + 2 * t * (1 - t) * product + t * t * to.square;
-  if (!(square / 2 + loss < primal_)) return;  // rounding
-  noise_ = noise();
-  for (std::size_t j = 0; j < w_.size(); ++j) w_[j] = there(w_[j], zero ? 0.0 : to.w[j]);
-  square_ = kernels_.dot_dense(w_.data(), w_.data(), regularised);
-  primal_ = square_ / 2 + loss;
+  if (!(square / 2 + loss < primal_)) return {};  // rounding
+  return {t, loss, square, noise()};
+}
+
+void BestPoint::take(const Move& move, const Point& to) {
+  noise_ = move.noise;
+  square_ = move.square;
+  primal_ = square_ / 2 + move.loss;
   for (std::uint64_t i = 0; i < gradient_.size(); ++i) {
-    gradient_[i] = there(gradient_[i], zero ? -1.0 : to.gradient[i]);
+    gradient_[i] += move.t * ((to.w.empty() ? -1.0 : to.gradient[i]) - gradient_[i]);
   }
+}
+
+void BestPoint::move_along(const Point& to, bool both_ways) {
+  Move found = find_move(to, both_ways);
+  if (found.t == 0) return;
+  const std::size_t regularised = problem_.regularised();
+  if (to.w.empty()) {
+    for (double& x : w_) x *= 1 - found.t;
+    found.square = kernels_.dot_dense(w_.data(), w_.data(), regularised);
+  } else {
+    found.square = kernels_.blend_dense(found.t, to.w.data(), w_.data(), regularised);
+    if (problem_.free_bias) w_.back() += found.t * (to.w.back() - w_.back());
+  }
+  take(found, to);
 }
 
 void BestPoint::archive(Archive& archive) {

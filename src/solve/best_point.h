@@ -33,10 +33,12 @@ class BestPoint {
     // a where w = sum_i a_i y_i x_i, which spares a pass over w; empty: it is not known to be.
     std::span<const double> alpha = {};
   };
-  // A point, which is taken as it is if its P is no more than `enough`. Where the search shall be
-  // `thorough`, multiples count as well. They matter with large costs: many rows have margins a
-  // little below 1 then.
-  void offer(const Point& point, double enough, bool thorough);
+  // A point. If its P is no more than `enough` it becomes the best as it is; `true` then says that
+  // keep() must be called before w or its gradients change, or take() would not have it. (Often
+  // there is no need: the solver has arrived.) Where the search shall be `thorough`, multiples
+  // count as well. They matter with large costs: many rows have margins a little below 1 then.
+  bool offer(const Point& point, double enough, bool thorough);
+  void keep(const Point& point);
   void offer_zero(double primal) { primal_ = primal; }  // w = 0, as the first
 
   double primal() const { return primal_; }  // infinite before there is a point
@@ -49,10 +51,18 @@ class BestPoint {
   void archive(Archive& archive);
 
  private:
-  void take(const Point& point);
+  // A way along the line to a point, where no point means w = 0: best + t (to - best).
+  struct Move {
+    double t = 0;
+    double loss = 0, square = 0;  // there
+    double noise = 1;
+  };
   double inner(const Point& point) const;
+  void look_along(const Point& to, double product, double sign);
+  Move find_move(const Point& to, bool both_ways);
+  void take(const Move& move, const Point& to);  // but for w
   void move_along(const Point& to, bool both_ways);
-  void look_along(const Point& to, double inner, double sign);
+  void begin_at(const Point& point);
 
   static constexpr double kFarthest = 8;  // along a line, in its lengths
 

@@ -84,7 +84,9 @@ class DualDescent {
       monitor_.interrupt();
       look_once_more();
     }
-    solution_.w = unmeasured_ ? std::move(w_) : best_point_.take();
+    solution_.w = unmeasured_          ? std::move(w_)
+                  : unkept_ != nullptr ? std::move(*unkept_)
+                                       : best_point_.take();
     solution_.alpha = std::move(best_alpha_.empty() ? alpha_ : best_alpha_);
     return std::move(solution_);
   }
@@ -113,6 +115,7 @@ class DualDescent {
       restore(*this, options_.resume);
     }
     while (!report()) {
+      keep_best();
       monitor_.offer_state([this] { return state_of(*this); });
       choose_rows();
       if (!descend()) {
@@ -254,9 +257,16 @@ class DualDescent {
     return search_.find(places, problem_.costs, gradients_.cuts(), slope_, best_, pool_).at;
   }
 
+  // Before w changes.
+  void keep_best() {
+    if (unkept_ != nullptr) best_point_.keep({.w = *unkept_, .gradient = gradients_.all()});
+    unkept_ = nullptr;
+  }
+
   // Exact D, and P and gradients at w from all rows; remembers the best point. Leaps go to and fro
   // about the optimum: where w is far worse than the best point, their mean takes its place.
   void refresh() {
+    keep_best();
     if (leapt_) rebuild();
     const bool at_mean = leaps_ > 0 && estimate_ > kMeanAbove * exact_gap_;
     if (problem_.free_bias) {
@@ -299,7 +309,8 @@ class DualDescent {
     } else {
       BestPoint::Point offered = {point, gradients_.all(), square, square / 2 + sum.loss};
       if (by_rows) offered.alpha = alpha_;
-      best_point_.offer(offered, dual_ / (1 - std::min(0.5, monitor_.limits().gap)), slow());
+      const double enough = dual_ / (1 - std::min(0.5, monitor_.limits().gap));
+      if (best_point_.offer(offered, enough, slow())) unkept_ = &point;
     }
     exact_gap_ = best_point_.primal() - dual;
     if (estimate_ > 0) trust_ = std::clamp(exact_gap_ / estimate_, 0.02, kMostDoubt);
@@ -624,11 +635,12 @@ class DualDescent {
   Gradients<Value> gradients_;
   std::vector<double> best_alpha_;  // free bias only
   BestPoint best_point_;
-  bool unmeasured_ = false;            // there was no time to offer it w
-  std::vector<std::uint64_t> chosen_;  // rows, ascending
-  WorkingRows<Value> rows_;            // them, as the next epoch visits them
-  std::size_t awake_ = 0;              // among them
-  std::size_t inside_ = 0;             // between their bounds after a step of the last epoch
+  std::vector<double>* unkept_ = nullptr;  // the best point is this one, and as yet only this one
+  bool unmeasured_ = false;                // there was no time to offer it w
+  std::vector<std::uint64_t> chosen_;      // rows, ascending
+  WorkingRows<Value> rows_;                // them, as the next epoch visits them
+  std::size_t awake_ = 0;                  // among them
+  std::size_t inside_ = 0;                 // between their bounds after a step of the last epoch
   // Leaps: where the last one ended (before), and how it and the way to it went (step).
   std::vector<double> before_, before_w_, step_, step_w_, leap_, leap_w_;
   std::vector<double> step_by_row_;
