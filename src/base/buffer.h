@@ -26,14 +26,18 @@ std::size_t page_round(std::size_t bytes);
 void advise_huge(void* data, std::size_t bytes) noexcept;
 }  // namespace detail
 
-// So many zeros, in huge pages if they are worth it: for vectors as long as a row of many columns,
-// whose entries are read here and there, where every other one would need the address of its page
-// looked up.
-inline std::vector<double> huge_zeros(std::size_t size) {
+// Room for so many, in huge pages if they are worth it: large arrays are there sooner, and where
+// entries are read here and there every other one would need the address of its page looked up.
+template <class T>
+void reserve_huge(std::vector<T>& v, std::size_t size) {
+  if (size <= v.capacity()) return;
+  v.reserve(size);
+  detail::advise_huge(v.data(), size * sizeof(T));
+}
+inline std::vector<double> huge_vector(std::size_t size, double value = 0) {
   std::vector<double> out;
-  out.reserve(size);
-  detail::advise_huge(out.data(), size * sizeof(double));
-  out.resize(size);
+  reserve_huge(out, size);
+  out.resize(size, value);
   return out;
 }
 

@@ -21,8 +21,9 @@ double inner_by_rows(const Kernels& kernels, std::span<const double> alpha,
 }
 
 void BestPoint::keep(const Point& point) {
-  if (w_.empty()) w_ = huge_zeros(point.w.size());
+  if (w_.empty()) w_ = huge_vector(point.w.size());
   std::ranges::copy(point.w, w_.begin());
+  reserve_huge(gradient_, point.gradient.size());
   gradient_.assign(point.gradient.begin(), point.gradient.end());
 }
 
@@ -45,13 +46,14 @@ bool BestPoint::offer(const Point& point, double enough, bool thorough) {
 // The first one, or the best multiple of it where w = 0 was the best before.
 void BestPoint::begin_at(const Point& point) {
   const bool from_zero = std::isfinite(primal_);
+  reserve_huge(gradient_, point.gradient.size());
   gradient_.assign(point.gradient.begin(), point.gradient.end());
   square_ = point.square;
   primal_ = point.primal;
   noise_ = 1;
   Move found;
   if (from_zero) found = find_move({}, true);
-  w_ = huge_zeros(point.w.size());
+  w_ = huge_vector(point.w.size());
   for (std::size_t j = 0; j < w_.size(); ++j) w_[j] = (1 - found.t) * point.w[j];
   if (found.t != 0) take(found, {});
 }

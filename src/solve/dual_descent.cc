@@ -66,9 +66,9 @@ class DualDescent {
         pool_(pool),
         regularised_(problem.regularised()),
         neighbours_(neighbours_in(*problem.data, m.rows)),
-        w_(huge_zeros(problem.dimension())),
-        alpha_(m.rows),
-        square_(m.rows, kUnknown),
+        w_(huge_vector(problem.dimension())),
+        alpha_(huge_vector(m.rows)),
+        square_(huge_vector(m.rows, kUnknown)),
         gradients_(problem, m, kernels_, pool),
         best_point_(problem, kernels_),
         rows_(m) {
@@ -351,28 +351,25 @@ class DualDescent {
   // All rows that do not rest, in runs of neighbours, the runs shuffled.
   void choose_rows() {
     const double least = kLeastChosen * static_cast<double>(m_.rows);
-    if (nothing_known()) {
-      chosen_.resize(m_.rows);
-      std::iota(chosen_.begin(), chosen_.end(), std::uint64_t{0});
-    } else {
+    const bool all = nothing_known();
+    if (!all) {
       choose_near(kernels_, boxed(problem_, gradients_.all(), alpha_), rest_beyond_,
                   static_cast<std::uint64_t>(std::ceil(least)), kWiden, chosen_);
     }
-    std::erase_if(chosen_, [&](std::uint64_t i) {
-      const bool moves = curvature(i) > 0 || square_[i] == kUnknown;
-      return !(moves && problem_.upper(i) > 0);
-    });
-    const std::uint64_t run = std::clamp<std::uint64_t>(chosen_.size() / kRuns, 1, neighbours_.run);
+    const std::uint64_t count = all ? m_.rows : chosen_.size();
+    const std::uint64_t run = std::clamp<std::uint64_t>(count / kRuns, 1, neighbours_.run);
     std::vector<std::uint64_t> starts;
-    for (std::uint64_t k = 0; k < chosen_.size(); k += run) starts.push_back(k);
+    for (std::uint64_t k = 0; k < count; k += run) starts.push_back(k);
     Random random(options_.seed, refreshes_);
     random.shuffle(std::span(starts));
-    rows_.begin(chosen_.size());
+    rows_.begin(count);
     for (const std::uint64_t from : starts) {
-      const std::uint64_t to = std::min<std::uint64_t>(from + run, chosen_.size());
+      const std::uint64_t to = std::min<std::uint64_t>(from + run, count);
       for (std::uint64_t k = from; k < to; ++k) {
-        const std::uint64_t i = chosen_[k];
-        rows_.add(i, problem_.y[i], alpha_[i], square_[i] == kUnknown ? kUnknown : curvature(i));
+        const std::uint64_t i = all ? k : chosen_[k];
+        const double along = square_[i] == kUnknown ? kUnknown : curvature(i);
+        if (along == 0 || problem_.upper(i) == 0) continue;  // its variable cannot move
+        rows_.add(i, problem_.y[i], alpha_[i], along);
       }
     }
     const std::span<Item> items = rows_.items();
@@ -522,7 +519,7 @@ class DualDescent {
     const std::span<Item> items = rows_.items();
     const bool first = step_.empty();
     const double sum_before = sum_;
-    if (leap_w_.empty()) leap_w_ = huge_zeros(w_.size());
+    if (leap_w_.empty()) leap_w_ = huge_vector(w_.size());
     leap_.resize(items.size());
     for (std::size_t j = 0; j < w_.size(); ++j) {
       leap_w_[j] = w_[j] + s * (w_[j] - before_w_[j]) + (first ? 0 : t * step_w_[j]);

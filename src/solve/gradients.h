@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/buffer.h"
 #include "base/parallel.h"
 #include "data/problem.h"
 #include "kernels/kernels.h"
@@ -25,7 +26,7 @@ class Gradients {
         kernels_(kernels),
         pool_(pool),
         cuts_(cut_rows(*problem.data)),
-        all_(m.rows, -1.0) {}
+        all_(huge_vector(m.rows, -1.0)) {}
 
   std::vector<double>& all() { return all_; }
   const std::vector<std::uint64_t>& cuts() const { return cuts_; }

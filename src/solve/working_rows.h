@@ -33,6 +33,7 @@ inline void choose_near(const Kernels& kernels, const Boxed& rows, double& beyon
   double slack[kRun];
   const double farthest = std::ldexp(beyond, times);
   std::uint64_t count = 0, near = 0;
+  reserve_huge(chosen, rows.size);
   chosen.resize(rows.size);
   for (std::size_t from = 0; from < rows.size; from += kRun) {
     const std::size_t size = std::min(kRun, rows.size - from);
@@ -67,7 +68,7 @@ class WorkingRows {
   // lay_out(), after which they can be visited: `often`, or a few times.
   void begin(std::size_t count) {
     items_.clear();
-    items_.reserve(count);
+    reserve_huge(items_, count);
   }
   void add(std::uint64_t row, std::int8_t y, double alpha, double curvature) {
     const std::uint64_t begin = m_.offsets[row];
