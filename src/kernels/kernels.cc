@@ -9,85 +9,10 @@
 #endif
 
 #include "kernels/dense_bodies.h"
+#include "kernels/sparse_bodies.h"
 
 namespace hinge {
 namespace {
-
-// The last elements, fewer than eight, each to its lane. One jump, where a loop would have as many
-// branches to guess.
-template <class Value>
-HINGE_INLINE void add_tail(SparseRow<Value> row, std::size_t k, const double* w, double* lanes) {
-  const std::uint32_t* const c = row.columns + k;
-  const Value* const v = row.values + k;
-  const auto add = [&](std::size_t j) { lanes[j] += static_cast<double>(v[j]) * w[c[j]]; };
-  switch (row.size - k) {
-    case 7:
-      add(6);
-      [[fallthrough]];
-    case 6:
-      add(5);
-      [[fallthrough]];
-    case 5:
-      add(4);
-      [[fallthrough]];
-    case 4:
-      add(3);
-      [[fallthrough]];
-    case 3:
-      add(2);
-      [[fallthrough]];
-    case 2:
-      add(1);
-      [[fallthrough]];
-    case 1:
-      add(0);
-      [[fallthrough]];
-    default:
-      break;
-  }
-}
-
-// A run of columns against as many entries of w side by side.
-template <class Value>
-HINGE_INLINE double dot_run(const SparseRow<Value>& row, const double* w) {
-  if (row.size == 0) return 0;
-  const double* const from = w + row.columns[0];
-  Four sums[2] = {};
-  std::size_t k = 0;
-  for (; k + 8 <= row.size; k += 8) {
-    sums[0] += load_four(row.values + k) * load_four(from + k);
-    sums[1] += load_four(row.values + k + 4) * load_four(from + k + 4);
-  }
-  double lanes[8];
-  std::memcpy(lanes, sums, sizeof lanes);
-  add_tail(row, k, w, lanes);
-  return sum_lanes(lanes);
-}
-
-template <class Value>
-HINGE_INLINE void add_run(const SparseRow<Value>& row, double a, double* w) {
-  if (row.size == 0) return;
-  double* const to = w + row.columns[0];
-  std::size_t k = 0;
-  for (; k + 4 <= row.size; k += 4) {
-    store_four(to + k, load_four(to + k) + a * load_four(row.values + k));
-  }
-  for (; k < row.size; ++k) to[k] += a * static_cast<double>(row.values[k]);
-}
-
-template <class Value>
-HINGE_INLINE double dot_scalar_body(const SparseRow<Value>& row, const double* w) {
-  if (row.run) return dot_run(row, w);
-  double lanes[8] = {};
-  std::size_t k = 0;
-  for (; k + 8 <= row.size; k += 8) {
-    for (std::size_t j = 0; j < 8; ++j) {
-      lanes[j] += static_cast<double>(row.values[k + j]) * w[row.columns[k + j]];
-    }
-  }
-  add_tail(row, k, w, lanes);
-  return sum_lanes(lanes);
-}
 
 template <class Value>
 double dot_scalar(SparseRow<Value> row, const double* w) {
@@ -102,87 +27,9 @@ void gradients_scalar(const CsrView<Value>& m, std::uint64_t begin, std::uint64_
   }
 }
 
-// Columns of a row are distinct, so the order of these additions does not matter. Scatter
-// instructions were no faster than this loop on any CPU tried.
-template <class Value>
-HINGE_INLINE void add_body(const SparseRow<Value>& row, double a, double* w) {
-  if (row.run) return add_run(row, a, w);
-  std::size_t k = 0;
-  for (; k + 4 <= row.size; k += 4) {
-    const std::uint32_t* c = row.columns + k;
-    const Value* v = row.values + k;
-    w[c[0]] += a * static_cast<double>(v[0]);
-    w[c[1]] += a * static_cast<double>(v[1]);
-    w[c[2]] += a * static_cast<double>(v[2]);
-    w[c[3]] += a * static_cast<double>(v[3]);
-  }
-  for (; k < row.size; ++k) w[row.columns[k]] += a * static_cast<double>(row.values[k]);
-}
-
 template <class Value>
 void add_scalar(SparseRow<Value> row, double a, double* w) {
   add_body(row, a, w);
-}
-
-// Has the beginning of a row fetched that is visited soon; the rest follows by itself once the row
-// is read in order.
-template <class Value>
-HINGE_INLINE void fetch(const Descent<Value>& descent, const DescentRow& row) {
-  constexpr std::size_t kLine = 64;
-  const auto* const values = reinterpret_cast<const char*>(descent.values + row.offset);
-  __builtin_prefetch(values);
-  __builtin_prefetch(values + kLine);
-  if (descent.full) return;
-  const auto* const columns = reinterpret_cast<const char*>(descent.columns + row.offset);
-  __builtin_prefetch(columns);
-  __builtin_prefetch(columns + kLine);
-}
-
-// The row to visit, if any.
-template <class Value>
-HINGE_INLINE DescentRow* begin_visit(const Descent<Value>& d, DescentRow* first, std::size_t k,
-                                     std::size_t count, std::ptrdiff_t step) {
-  constexpr std::size_t kAhead = 2;  // rows, fetched before they are visited
-  const auto place = [&](std::size_t n) { return first + static_cast<std::ptrdiff_t>(n) * step; };
-  if (k + kAhead < count) fetch(d, *place(k + kAhead));
-  return place(k)->asleep ? nullptr : place(k);
-}
-template <class Value>
-HINGE_INLINE SparseRow<Value> entries_of(const Descent<Value>& d, const DescentRow& row) {
-  return {d.full ? d.columns : d.columns + row.offset, d.values + row.offset, row.size, d.full};
-}
-// inner: <w, x>
-template <class Value>
-HINGE_INLINE void end_visit(Descent<Value>& d, DescentRow& row, const SparseRow<Value>& x,
-                            double inner) {
-  ++d.visits;
-  const double upper = d.factor == nullptr ? d.cost : d.cost * d.factor[row.row];
-  if (row.curvature == DescentRow::kUnknown) {
-    row.curvature = square_in_lanes(x) + d.unit * d.unit;
-    // A row of zeros loses its full cost whatever w is: its variable belongs at the bound.
-    if (!(row.curvature > 0)) {
-      row.alpha = upper;
-      return;
-    }
-  }
-  const double alpha = row.alpha;
-  const double g = row.y * (inner + (d.shift + d.gain * d.v)) - 1;
-  d.estimate += upper * (g < 0 ? -g : 0.0) + alpha * g;
-  const bool at_zero = alpha <= 0, at_upper = alpha >= upper;
-  const double p = at_zero ? (g < 0 ? g : 0.0) : at_upper ? (g > 0 ? g : 0.0) : g;
-  d.squares += p * p;
-  row.asleep = (at_zero && g > d.rest) || (at_upper && g < -d.rest);
-  if (row.asleep) return;
-  ++d.awake;
-  if (p == 0) return;
-  double to = alpha - g / row.curvature;
-  to = to < 0 ? 0 : to > upper ? upper : to;
-  const double a = (to - alpha) * row.y;
-  row.alpha = to;
-  d.inside += to > 0 && to < upper ? 1 : 0;
-  if (a == 0) return;
-  add_body(x, a, d.w);
-  d.v += a * d.unit;
 }
 
 template <class Value>
@@ -258,81 +105,6 @@ void add_outer(SparseRow<Value> row, double a, double* h, std::size_t stride) {
       to[c[3]] += factor * static_cast<double>(v[3]);
     }
     for (; j <= k; ++j) to[row.columns[j]] += factor * static_cast<double>(row.values[j]);
-  }
-}
-
-// The body of the *_many forms, written once and compiled for each instruction set: four
-// neighbouring vectors at a time in whatever registers there are; or one or two.
-using Two = double __attribute__((vector_size(16)));
-
-template <class Values, class Value>
-HINGE_INLINE void dot_few(SparseRow<Value> row, const double* w, double* out) {
-  constexpr std::size_t kStride = sizeof(Values) / sizeof(double);
-  Values sum = {};
-  for (std::size_t k = 0; k < row.size; ++k) {
-    Values x;
-    std::memcpy(&x, w + row.columns[k] * kStride, sizeof x);
-    sum += static_cast<double>(row.values[k]) * x;
-  }
-  std::memcpy(out, &sum, sizeof sum);
-}
-
-template <class Values, class Value>
-HINGE_INLINE void add_few(SparseRow<Value> row, const double* a, double* w) {
-  constexpr std::size_t kStride = sizeof(Values) / sizeof(double);
-  Values factor;
-  std::memcpy(&factor, a, sizeof factor);
-  for (std::size_t k = 0; k < row.size; ++k) {
-    double* const to = w + row.columns[k] * kStride;
-    Values x;
-    std::memcpy(&x, to, sizeof x);
-    x += static_cast<double>(row.values[k]) * factor;
-    std::memcpy(to, &x, sizeof x);
-  }
-}
-
-template <std::size_t kFours, class Value>
-HINGE_INLINE void dot_fours(SparseRow<Value> row, const double* w, std::size_t stride,
-                            double* out) {
-  Four sum[kFours] = {};
-  for (std::size_t k = 0; k < row.size; ++k) {
-    const auto value = static_cast<double>(row.values[k]);
-    const double* const from = w + row.columns[k] * stride;
-    for (std::size_t f = 0; f < kFours; ++f) {
-      Four x;
-      std::memcpy(&x, from + 4 * f, sizeof x);
-      sum[f] += value * x;
-    }
-  }
-  std::memcpy(out, sum, sizeof sum);
-}
-
-template <class Value>
-HINGE_INLINE void dot_many_body(SparseRow<Value> row, const double* w, std::size_t stride,
-                                double* out) {
-  if (stride == 1) return dot_few<double>(row, w, out);
-  if (stride == 2) return dot_few<Two>(row, w, out);
-  std::size_t c = 0;
-  for (; c + 16 <= stride; c += 16) dot_fours<4>(row, w + c, stride, out + c);
-  for (; c + 8 <= stride; c += 8) dot_fours<2>(row, w + c, stride, out + c);
-  if (c < stride) dot_fours<1>(row, w + c, stride, out + c);
-}
-
-template <class Value>
-HINGE_INLINE void add_many_body(SparseRow<Value> row, const double* a, std::size_t stride,
-                                double* w) {
-  if (stride == 1) return add_few<double>(row, a, w);
-  if (stride == 2) return add_few<Two>(row, a, w);
-  for (std::size_t k = 0; k < row.size; ++k) {
-    const auto value = static_cast<double>(row.values[k]);
-    double* const to = w + row.columns[k] * stride;
-    for (std::size_t c = 0; c < stride; c += 4) {
-      Four x, factor;
-      std::memcpy(&x, to + c, sizeof x);
-      std::memcpy(&factor, a + c, sizeof factor);
-      x += value * factor;
-      std::memcpy(to + c, &x, sizeof x);
-    }
   }
 }
 
