@@ -340,6 +340,116 @@ TEST_P(KernelContract, GradientsAreThoseOfEachRow) {
   }
 }
 
+// Visits written out one by one, forward and back, with and without row costs, a constant column
+// and sleep.
+TEST_P(KernelContract, DescentMatchesTheDefinition) {
+  constexpr std::size_t kRows = 40, kColumns = 30;
+  for (const bool costs : {false, true}) {
+    for (const bool constant : {false, true}) {
+      Random random(11);
+      std::vector<std::uint32_t> columns;
+      std::vector<float> values;
+      std::vector<double> factor, w(kColumns);
+      std::vector<DescentRow> rows;
+      for (std::uint64_t i = 0; i < kRows; ++i) {
+        const std::uint64_t offset = columns.size();
+        for (std::uint32_t j = 0; j < kColumns && i % 9 != 0; ++j) {  // some rows are empty
+          if (random.below(3) == 0) continue;
+          columns.push_back(j);
+          values.push_back(static_cast<float>(random.uniform()) - 0.5F);
+        }
+        factor.push_back(1 + static_cast<double>(random.below(2)));
+        const auto size = static_cast<std::uint32_t>(columns.size() - offset);
+        const bool asleep = i % 7 == 3;
+        rows.push_back({i, offset, size, static_cast<std::int8_t>(i % 2 == 0 ? 1 : -1), asleep, 0.0,
+                        DescentRow::kUnknown});
+      }
+      std::vector<DescentRow> expected = rows;
+      std::vector<double> expected_w = w;
+      Descent<float> descent = {.columns = columns.data(),
+                                .values = values.data(),
+                                .full = false,
+                                .factor = costs ? factor.data() : nullptr,
+                                .cost = 0.7,
+                                .rest = std::numeric_limits<double>::infinity(),
+                                .w = w.data()};
+      if (constant) descent.gain = descent.unit = 0.5;
+      double v = 0, estimate = 0, squares = 0;
+      std::uint64_t visits = 0, awake = 0;
+      for (int epoch = 0; epoch < 4; ++epoch) {
+        const bool backward = epoch == 2;
+        if (epoch == 3) descent.rest = 0.1;
+        GetParam()->descend(descent, backward ? &rows.back() : rows.data(), kRows,
+                            backward ? -1 : 1);
+        for (std::size_t k = 0; k < kRows; ++k) {
+          DescentRow& row = expected[backward ? kRows - 1 - k : k];
+          if (row.asleep) continue;
+          ++visits;
+          const SparseRow<float> x = {columns.data() + row.offset, values.data() + row.offset,
+                                      row.size};
+          const double upper = costs ? 0.7 * factor[row.row] : 0.7;
+          row.curvature = square_in_lanes(x) + (constant ? 0.25 : 0.0);
+          if (row.curvature == 0) {
+            row.alpha = upper;
+            if (epoch == 0) continue;
+          }
+          const double g =
+              row.y * (reference_dot(x, expected_w.data()) + (constant ? 0.5 * v : 0.0)) - 1;
+          estimate += upper * std::max(0.0, -g) + row.alpha * g;
+          const double to = row.alpha <= 0       ? std::min(g, 0.0)
+                            : row.alpha >= upper ? std::max(g, 0.0)
+                                                 : g;
+          squares += to * to;
+          row.asleep =
+              (row.alpha <= 0 && g > descent.rest) || (row.alpha >= upper && g < -descent.rest);
+          if (row.asleep) continue;
+          ++awake;
+          if (to == 0) continue;
+          const double next = std::clamp(row.alpha - g / row.curvature, 0.0, upper);
+          const double a = (next - row.alpha) * row.y;
+          for (std::size_t e = 0; e < x.size; ++e) {
+            expected_w[x.columns[e]] += a * static_cast<double>(x.values[e]);
+          }
+          if (constant) v += a * 0.5;
+          row.alpha = next;
+        }
+      }
+      EXPECT_EQ(w, expected_w);
+      EXPECT_EQ(descent.v, v);
+      EXPECT_EQ(descent.estimate, estimate);
+      EXPECT_EQ(descent.squares, squares);
+      EXPECT_EQ(descent.visits, visits);
+      EXPECT_EQ(descent.awake, awake);
+      bool slept = false;
+      for (std::size_t k = 0; k < kRows; ++k) {
+        EXPECT_EQ(rows[k].alpha, expected[k].alpha) << k;
+        EXPECT_EQ(rows[k].asleep, expected[k].asleep) << k;
+        slept = slept || (rows[k].asleep && k % 7 != 3);
+      }
+      EXPECT_TRUE(slept);
+    }
+  }
+}
+
+TEST_P(KernelContract, BlendsOfVectors) {
+  Random random(12);
+  for (std::size_t size = 0; size < 40; ++size) {
+    std::vector<double> x(size), y(size), expected(size);
+    double lanes[8] = {};
+    for (std::size_t k = 0; k < size; ++k) {
+      x[k] = random.uniform() - 0.5;
+      y[k] = random.uniform() - 0.5;
+      expected[k] = y[k] + 0.3 * (x[k] - y[k]);
+      lanes[k % 8] += expected[k] * expected[k];
+    }
+    const double square = GetParam()->blend_dense(0.3, x.data(), y.data(), size);
+    EXPECT_EQ(y, expected) << size;
+    EXPECT_EQ(square, ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
+                          ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7])))
+        << size;
+  }
+}
+
 TEST_P(KernelContract, FullRowsMatchTheDefinition) {
   Random random(9);
   for (const std::size_t size : {8U, 24U, 64U}) {
