@@ -7,8 +7,8 @@
 
 `make bench`, `make bench QUICK=1` and `make bench-report` call it. HINGE names the program (default build/hinge).
 What is measured is added to --results cell by cell, in place of what was there for the same set, cost and solver; a run
-that selects parts leaves the others as they are. On a machine of many cores --lanes N takes N sets at a time, each on its
-own share of the cores and in a process of its own; "all cores" are then those of a share.
+that selects parts leaves the others as they are. On a machine of many cores --lanes N takes N pairs of a set and a cost at
+a time, each on its own share of the cores and in a process of its own; "all cores" are then those of a share.
 
 Measures: (a) solving alone on one thread, (b) on all cores, at every cost and gap; (c) text file to saved model and
 (d) binary set to saved model, wall time and peak memory, at C = 1 and the gap 0.001. How a cell of (a) and (b) comes
@@ -25,6 +25,7 @@ import datetime
 import math
 import os
 import platform
+import shutil
 import signal
 import subprocess
 import sys
@@ -85,7 +86,8 @@ class Matrix:
         return self.arguments.deadline and time.monotonic() - self.start > self.arguments.deadline
 
     def run(self):
-        self.describe()
+        if not self.arguments.no_about:
+            self.describe()
         costs = self.arguments.costs
         # A quick run looks at every set before it looks at the next cost; a whole one reads every set once.
         for number, some in enumerate([[cost] for cost in costs] if self.arguments.quick else [costs]):
@@ -307,62 +309,83 @@ def run(arguments):
 
 
 class Lanes:
-    """A process for each set, so many at a time, each on cores of its own; what they find is joined as they end."""
+    """A process for each set and cost, so many at a time, each on cores of its own; what they find is joined as they end.
+
+    A set is prepared first, then its costs are taken side by side, then its files."""
 
     def __init__(self, arguments):
         self.arguments = arguments
         cores = sorted(os.sched_getaffinity(0))
         share = max(1, len(cores) // arguments.lanes)
         self.free = [cores[k:k + share] for k in range(0, len(cores) - share + 1, share)][:arguments.lanes]
+        self.share = share
         # Generated sets first: the largest are among them.
-        self.waiting = sorted(arguments.only, key=lambda name: name in REAL)
+        self.waiting = [(name, "prepare") for name in sorted(arguments.only, key=lambda name: name in REAL)]
         self.running = {}
 
     def run(self):
         signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
+        results = Results(self.arguments.results)
+        # Programs are compiled once, and the machine is measured while it has nothing else to do.
+        Matrix(self.arguments, results, Workshop(f"{self.arguments.work}/bin")).describe()
+        results.all["about"].update({"lanes": self.arguments.lanes, "cores": self.share})
+        results.save()
         try:
             while self.waiting or self.running:
                 while self.waiting and self.free:
-                    self.begin(self.waiting.pop(0), self.free.pop())
-                time.sleep(0.5)
-                for name in [name for name, (process, _) in self.running.items() if process.poll() is not None]:
-                    self.end(name)
+                    self.begin(*self.waiting.pop(0), self.free.pop())
+                time.sleep(0.2)
+                for job in [job for job, (process, *_) in self.running.items() if process.poll() is not None]:
+                    self.waiting[:0] = self.follow(*job, self.end(*job))
         finally:
-            for process, _ in self.running.values():
+            for process, *_ in self.running.values():
                 os.killpg(process.pid, signal.SIGTERM)
                 process.wait()
-            for name in list(self.running):
-                self.end(name)
+            for job in list(self.running):
+                self.end(*job)
 
-    def folder(self, name):
-        return f"{self.arguments.work}/lanes/{name}"
+    def follow(self, name, part, ended_well):
+        """What can begin now that this part of a set is done."""
+        measures = set(self.arguments.measures)
+        if part == "prepare":
+            if not ended_well:
+                return []
+            jobs = [(name, cost) for cost in self.arguments.costs if {"a", "b"} & measures]
+            return jobs or [(name, "files")]
+        others = any(other == name for other, _ in [*self.waiting, *self.running])
+        return [(name, "files")] if {"c", "d"} & measures and part != "files" and not others else []
 
-    def begin(self, name, cores):
-        a, folder = self.arguments, self.folder(name)
-        os.makedirs(folder, exist_ok=True)
+    def folder(self, name, part):
+        return f"{self.arguments.work}/lanes/{name}-{part}"
+
+    def begin(self, name, part, cores):
+        a, folder = self.arguments, self.folder(name, part)
+        shutil.copytree(f"{a.work}/bin", f"{folder}/bin", ignore=shutil.ignore_patterns("tmp"), dirs_exist_ok=True)
         results = Results(a.results)  # what was found before: a run of files goes by it
         results.path = f"{folder}/results.json"
         results.save()
-        options = {"only": name, "costs": ",".join(a.costs), "gaps": ",".join(map(str, a.gaps)),
-                   "measures": ",".join(a.measures), "repeat": a.repeat, "cap": a.cap, "budget": a.budget,
-                   "once-above": a.once_above, "file-cap": a.file_cap, "shared": a.shared, "sources": a.sources,
-                   "data": a.data, "work": folder, "results": results.path}
-        command = [sys.executable, "-B", os.path.abspath(__file__), "run", "--no-report",
+        measures = {"prepare": set(), "files": {"c", "d"}}.get(part, {"a", "b"}) & set(a.measures)
+        options = {"only": name, "costs": part if measures & {"a", "b"} else FILE_COST,
+                   "gaps": ",".join(map(str, a.gaps)), "measures": ",".join(sorted(measures)), "repeat": a.repeat,
+                   "cap": a.cap, "budget": a.budget, "once-above": a.once_above, "file-cap": a.file_cap,
+                   "shared": a.shared, "sources": a.sources, "data": a.data, "work": folder, "results": results.path}
+        command = [sys.executable, "-B", os.path.abspath(__file__), "run", "--no-report", "--no-about",
                    *(f"--{option}={value}" for option, value in options.items()), *([] if a.peers else ["--no-peers"])]
         with open(f"{folder}/log", "w") as log:
             process = subprocess.Popen(["taskset", "-c", ",".join(map(str, cores)), *command], stdout=log,
                                        stderr=subprocess.STDOUT, start_new_session=True)
-        self.running[name] = process, cores
-        print(f"{name}: begun on cores {cores}, see {folder}/log", flush=True)
+        self.running[name, part] = process, cores, time.monotonic()
+        print(f"{name}, {part}: begun on cores {cores}", flush=True)
 
-    def end(self, name):
-        process, cores = self.running.pop(name)
+    def end(self, name, part):
+        process, cores, begun = self.running.pop((name, part))
         self.free.append(cores)
         results = Results(self.arguments.results)
-        results.take(name, Results(f"{self.folder(name)}/results.json"))
-        results.all["about"]["lanes"] = self.arguments.lanes
+        results.take(name, part, Results(f"{self.folder(name, part)}/results.json"))
         results.save()
-        print(f"{name}: {'done' if process.returncode == 0 else f'ended with {process.returncode}'}", flush=True)
+        how = "done" if process.returncode == 0 else f"ended with {process.returncode}, see {self.folder(name, part)}/log"
+        print(f"{name}, {part}: {how}, {time.monotonic() - begun:.0f} s", flush=True)
+        return process.returncode == 0
 
 
 def report(arguments):
@@ -417,8 +440,9 @@ def parser():
     made.add_argument("--once-above", type=float, default=3)
     made.add_argument("--file-cap", type=float, default=180, help="seconds a run of (c) and (d) may take")
     made.add_argument("--no-peers", dest="peers", action="store_false", help="hinge alone")
-    made.add_argument("--lanes", type=int, default=1, help="sets at a time, each on its share of the cores")
+    made.add_argument("--lanes", type=int, default=1, help="pairs of a set and a cost at a time, each on its share of the cores")
     made.add_argument("--no-report", action="store_true", help="only measure")
+    made.add_argument("--no-about", action="store_true", help="do not measure the machine")
     made.add_argument("--data", help="folder of the sets as text and binary (default data in --work)")
     made.add_argument("--shared", default=f"{ROOT}/../shared/data", help="folder of the real sets")
     made.add_argument("--work", default=f"{ROOT}/build/bench", help="folder for data, programs, results")

@@ -250,7 +250,7 @@ def method(about):
         f"memory is read at {about['bandwidth']['one'] / 1e9:.1f} GB/s by one thread, {about['bandwidth']['all'] / 1e9:.1f} by "
         f"all. Best of {about['repeat']} runs, or {2 * about['repeat']} of what takes less than 0.3 s (one of what takes longer "
         f"than 3 s), hinge and peers in turn; {about['cap']:g} s at most for one run." +
-        (f" {about['lanes']} sets at a time, each on so many cores of its own." if about.get("lanes", 1) > 1 else ""), "",
+        (f" {about['lanes']} pairs of a set and a cost at a time, each on so many cores of its own." if about.get("lanes", 1) > 1 else ""), "",
         "No bias anywhere. A gap is (primal - bound)/primal, of the worst class where there are several. hinge proves it; of "
         "a peer the primal of its model is computed here, in double, and held against the best bound that hinge has proved, "
         "with the doubt in the peer's favour where that bound is loose. Of a peer's tolerances the fastest that reaches the "

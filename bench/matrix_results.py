@@ -30,12 +30,14 @@ class Results:
             file.write("\n")
         os.replace(f"{self.path}.part", self.path)
 
-    def take(self, name, other):
-        """What others have of this set, in place of what is here."""
-        for kind in ("sets", "references", "solve", "files"):
-            if name in other.all[kind]:
+    def take(self, name, part, other):
+        """What others have of this part of a set, a cost or its files, in place of what is here."""
+        for kind in ("sets", "files"):
+            if name in other.all[kind] and (kind == "sets" or part == "files"):
                 self.all[kind][name] = other.all[kind][name]
-        self.all["about"].update(other.all["about"])
+        for kind in ("references", "solve"):
+            if part in other.all[kind].get(name, {}):
+                self.all[kind].setdefault(name, {})[part] = other.all[kind][name][part]
 
     # References
 
