@@ -70,12 +70,12 @@ class Matrix:
                 found.append(solver)
         return found
 
-    def describe(self):
+    def describe(self, cores=CORES):
         with open("/proc/cpuinfo") as info:
             cpu = next((line.split(":")[1].strip() for line in info if line.startswith("model name")), platform.machine())
-        rates = bandwidth(self.shop)
+        rates = bandwidth(self.shop, cores)
         about = self.results.all["about"]
-        about.update({"date": datetime.date.today().isoformat(), "cpu": cpu, "cores": CORES,
+        about.update({"date": datetime.date.today().isoformat(), "cpu": cpu, "cores": cores,
                       "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
                       "bandwidth": {"one": rates[0], "all": rates[1]}, "quick": self.arguments.quick,
                       "cap": self.arguments.cap, "repeat": self.arguments.repeat, "lanes": 1,
@@ -327,8 +327,8 @@ class Lanes:
         signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
         results = Results(self.arguments.results)
         # Programs are compiled once, and the machine is measured while it has nothing else to do.
-        Matrix(self.arguments, results, Workshop(f"{self.arguments.work}/bin")).describe()
-        results.all["about"].update({"lanes": self.arguments.lanes, "cores": self.share})
+        Matrix(self.arguments, results, Workshop(f"{self.arguments.work}/bin")).describe(self.share)
+        results.all["about"]["lanes"] = self.arguments.lanes
         results.save()
         try:
             while self.waiting or self.running:

@@ -337,11 +337,11 @@ class Hinge(Solver):
         return Whole(seconds, peak, primal, more)
 
 
-def bandwidth(shop):
-    """Bytes a second read from memory by one thread and by all."""
+def bandwidth(shop, cores=CORES):
+    """Bytes a second read from memory by one thread and by one on each of so many cores."""
     program = shop.compile("bandwidth", "-lpthread")
     return [float(subprocess.run([program, str(n)], capture_output=True, text=True, check=True).stdout)
-            for n in (1, CORES)]
+            for n in (1, cores)]
 
 
 def peers(shop, gaps, sources):
