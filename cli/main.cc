@@ -42,7 +42,7 @@ void open_standard_descriptors() {
 void lay_out_heap() {
 #if defined(__GLIBC__)
   constexpr int kLargest = 2 << 20;  // larger arrays have mappings, and give them back
-  constexpr int kHeap = 24 << 20;
+  constexpr int kHeap = 8 << 20;
   constexpr std::uintptr_t kHugePage = std::uintptr_t{1} << 21;
   mallopt(M_MMAP_THRESHOLD, 2 * kHeap);
   mallopt(M_TRIM_THRESHOLD, 2 * kHeap);
