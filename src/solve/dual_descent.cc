@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <optional>
 
 #include "base/archive.h"
 #include "base/buffer.h"
@@ -21,6 +21,7 @@
 #include "solve/batches.h"
 #include "solve/best_point.h"
 #include "solve/gradients.h"
+#include "solve/merged_columns.h"
 #include "solve/solver.h"
 #include "solve/stall_watch.h"
 #include "solve/working_rows.h"
@@ -668,13 +669,32 @@ double dual_memory(const Dataset& data, std::uint64_t dimension) {
   const double entry = data.precision() == Precision::f32 ? 8 : 12;
   return 128 * static_cast<double>(data.rows()) +
          kCopyBelow * entry * static_cast<double>(data.nonzeros()) +
-         8 * 6 * static_cast<double>(dimension);
+         8 * 6 * static_cast<double>(dimension) + merging_memory(data);
 }
 
 Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                     Pool& pool) {
-  return problem.data->visit(
-      [&](const auto& m) { return DualDescent(problem, m, options, monitor, pool).run(); });
+  const auto solve = [&](const Problem& given) {
+    return given.data->visit(
+        [&](const auto& m) { return DualDescent(given, m, options, monitor, pool).run(); });
+  };
+  if (!options.start.empty() || !may_merge_columns(problem, monitor.limits().gap)) {
+    return solve(problem);
+  }
+  std::optional<MergedColumns> columns;
+  Dataset merged;
+  try {
+    columns.emplace(*problem.data, pool);
+    if (!columns->worth_it()) return solve(problem);
+    merged = columns->merge(pool);
+  } catch (const Interrupted&) {
+    return solve(problem);  // which sees to it
+  }
+  Problem smaller = problem;
+  smaller.data = &merged;
+  Solution solution = solve(smaller);
+  solution.w = columns->expand(solution.w);
+  return solution;
 }
 
 }  // namespace hinge

@@ -46,6 +46,7 @@ PegasosOptions kernel(std::uint64_t budget, Iterate iterate = Iterate::suffix) {
 std::vector<Case> cases() {
   return {
       {"dual", Solver::dual, {}, 1e-6},
+      {"dual_merged_columns", Solver::dual, {}, 1e-9, 1, {}, 150, 120'000, false, 3},
       {"dual_free_bias", Solver::dual, {}, 1e-6, 1, {}, 150, 40, true},
       {"newton", Solver::newton, {}, 1e-6},
       {"newton_free_bias", Solver::newton, {}, 1e-6, 1, {}, 400, 12, true},

@@ -1,0 +1,133 @@
+#include "solve/merged_columns.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include "data/dataset_builder.h"
+#include "kernels/kernels.h"
+
+namespace hinge {
+namespace {
+
+constexpr std::uint64_t kWide = 100'000;  // columns: fewer fit the cache as they are
+constexpr double kFew = 5;                // entries a column: with more, few columns are alone
+constexpr double kWorth = 0.5;            // of the columns that may be left at most
+constexpr double kSmallGap = 1e-5, kLargeGap = 1e-3;
+constexpr double kLargeCost = 10;      // C |x|^2, see choose_solver.cc
+constexpr std::uint64_t kPoll = 1024;  // rows
+
+bool are_suited(const Dataset& data) {
+  const auto columns = static_cast<double>(data.features());
+  return data.precision() == Precision::f32 && data.features() > kWide &&
+         static_cast<double>(data.nonzeros()) < kFew * columns;
+}
+
+}  // namespace
+
+bool may_merge_columns(const Problem& problem, double gap) {
+  constexpr std::uint64_t kSample = 1000;
+  const Dataset& data = *problem.data;
+  if (!are_suited(data) || data.classes().size() != 2) return false;
+  if (gap <= kSmallGap || gap > kLargeGap) return gap <= kSmallGap;
+  return data.visit([&](const auto& m) {
+    const std::uint64_t step = std::max<std::uint64_t>(1, m.rows / kSample);
+    double sum = 0, rows = 0;
+    for (std::uint64_t i = 0; i < m.rows; i += step, rows += 1) sum += square_of(row_of(m, i));
+    return problem.cost * sum > kLargeCost * rows;
+  });
+}
+
+double merging_memory(const Dataset& data) {
+  if (!are_suited(data)) return 0;
+  return 8 * static_cast<double>(data.nonzeros()) + 5 * static_cast<double>(data.features()) +
+         32 * static_cast<double>(data.rows());
+}
+
+MergedColumns::MergedColumns(const Dataset& data, const Pool& pool)
+    : m_(std::get<CsrView<float>>(data.view())), data_(data), number_(m_.features) {
+  Buffer<std::uint8_t> rows(m_.features);  // zeros; that have the column: none, one, or more
+  for (std::uint64_t i = 0; i < m_.rows; ++i) {
+    if (i % kPoll == 0) pool.poll();
+    for (const std::uint32_t column : std::span(m_.columns_of(i), m_.size_of(i))) {
+      rows[column] = static_cast<std::uint8_t>(rows[column] + (rows[column] < 2 ? 1 : 0));
+    }
+  }
+  for (std::uint64_t j = 0; j < m_.features; ++j) {
+    number_[j] = rows[j] > 1 ? static_cast<std::uint32_t>(kept_++) : kAlone;
+  }
+}
+
+bool MergedColumns::worth_it() const {
+  return static_cast<double>(kept_ + kParts * m_.rows) < kWorth * static_cast<double>(m_.features);
+}
+
+MergedColumns::Root MergedColumns::root_of(double sum) {
+  auto first = static_cast<float>(std::sqrt(sum));
+  const auto square = [](float x) { return static_cast<double>(x) * static_cast<double>(x); };
+  if (square(first) > sum) first = std::nextafter(first, 0.0F);
+  return {{first, static_cast<float>(std::sqrt(sum - square(first)))}};
+}
+
+Dataset MergedColumns::merge(const Pool& pool) {
+  roots_.reserve(m_.rows);
+  DatasetArrays<float> arrays;
+  arrays.offsets.resize(m_.rows + 1);
+  arrays.columns.resize(m_.nonzeros() + kParts * m_.rows);
+  arrays.values.resize(arrays.columns.size());
+  arrays.labels.append(data_.labels().data(), data_.labels().size());
+  std::uint64_t end = 0;
+  const auto add = [&](std::uint64_t column, float value) {
+    arrays.columns[end] = static_cast<std::uint32_t>(column);
+    arrays.values[end++] = value;
+  };
+  for (std::uint64_t i = 0; i < m_.rows; ++i) {
+    if (i % kPoll == 0) pool.poll();
+    arrays.offsets[i] = end;
+    double alone = 0;
+    for (std::size_t k = 0; k < m_.size_of(i); ++k) {
+      const std::uint32_t number = number_[m_.columns_of(i)[k]];
+      const float value = m_.values_of(i)[k];
+      if (number == kAlone) {
+        alone += static_cast<double>(value) * static_cast<double>(value);
+      } else {
+        add(number, value);
+      }
+    }
+    const Root& root = roots_.emplace_back(root_of(alone));
+    for (std::uint64_t part = 0; part < kParts; ++part) {
+      if (root.parts[part] > 0) add(kept_ + kParts * i + part, root.parts[part]);
+    }
+  }
+  arrays.offsets[m_.rows] = end;
+  arrays.columns.resize(end);
+  arrays.values.resize(end);
+  return DatasetBuilder::build(std::move(arrays), kept_ + kParts * m_.rows, data_.index_base());
+}
+
+// In the columns of a row alone, any w that solves the problem is a multiple of the row.
+std::vector<double> MergedColumns::expand(std::span<const double> w) const {
+  const std::uint64_t features = kept_ + kParts * m_.rows;
+  std::vector<double> out = huge_vector(m_.features + (w.size() - features));
+  std::ranges::copy(w.subspan(features), out.begin() + static_cast<std::ptrdiff_t>(m_.features));
+  for (std::uint64_t j = 0; j < m_.features; ++j) {
+    if (number_[j] != kAlone) out[j] = w[number_[j]];
+  }
+  for (std::uint64_t i = 0; i < m_.rows; ++i) {
+    double along = 0, square = 0;
+    for (std::uint64_t part = 0; part < kParts; ++part) {
+      const auto value = static_cast<double>(roots_[i].parts[part]);
+      along += w[kept_ + kParts * i + part] * value;
+      square += value * value;
+    }
+    for (std::size_t k = 0; along != 0 && k < m_.size_of(i); ++k) {
+      const std::uint32_t column = m_.columns_of(i)[k];
+      if (number_[column] != kAlone) continue;
+      out[column] = along / square * static_cast<double>(m_.values_of(i)[k]);
+    }
+  }
+  return out;
+}
+
+}  // namespace hinge
