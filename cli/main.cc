@@ -46,11 +46,12 @@ void lay_out_heap() {
   constexpr std::uintptr_t kHugePage = std::uintptr_t{1} << 21;
   mallopt(M_MMAP_THRESHOLD, 2 * kHeap);
   mallopt(M_TRIM_THRESHOLD, 2 * kHeap);
-  void* const heap = std::malloc(kHeap);  // taken, but not touched
-  const auto begin = reinterpret_cast<std::uintptr_t>(heap);
-  char* const huge = static_cast<char*>(heap) + (kHugePage - begin % kHugePage);
-  if (heap != nullptr) static_cast<void>(madvise(huge, kHeap - kHugePage, MADV_HUGEPAGE));
-  std::free(heap);
+  if (void* const heap = std::malloc(kHeap)) {  // taken, but not touched
+    const std::uintptr_t after = reinterpret_cast<std::uintptr_t>(heap) % kHugePage;
+    char* const huge = static_cast<char*>(heap) + (kHugePage - after);
+    static_cast<void>(madvise(huge, kHeap - kHugePage, MADV_HUGEPAGE));
+    std::free(heap);
+  }
   mallopt(M_MMAP_THRESHOLD, kLargest);
 #endif
 }

@@ -41,7 +41,6 @@ constexpr double kMostDoubt = 5;          // of an estimate, which leaves out ro
 constexpr double kLeastWork = 0.3;     // passes between two exact ones; few rows take many epochs
 constexpr double kLeastChosen = 0.05;  // of the rows: with fewer others are soon missed,
 constexpr int kWiden = 4;              // so more are chosen, this many times twice as far away
-constexpr std::size_t kAhead = 2;      // rows, fetched before they are visited
 constexpr std::uint64_t kPollRows = 256;  // rows between two questions to the monitor
 constexpr std::uint64_t kIdle = 20;       // exact passes without progress: a free bias is stiffened
 constexpr double kStiffness = 0.03;       // r of a free bias, times the mean square of a row
