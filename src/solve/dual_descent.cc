@@ -668,7 +668,7 @@ double dual_memory(const Dataset& data, std::uint64_t dimension) {
   const double entry = data.precision() == Precision::f32 ? 8 : 12;
   return 128 * static_cast<double>(data.rows()) +
          kCopyBelow * entry * static_cast<double>(data.nonzeros()) +
-         8 * 6 * static_cast<double>(dimension) + merging_memory(data);
+         8 * 6 * static_cast<double>(dimension) + merging_memory(data, dimension);
 }
 
 Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,

@@ -18,10 +18,9 @@ constexpr double kSmallGap = 1e-5, kLargeGap = 1e-3;
 constexpr double kLargeCost = 10;      // C |x|^2, see choose_solver.cc
 constexpr std::uint64_t kPoll = 1024;  // rows
 
-bool are_suited(const Dataset& data) {
-  const auto columns = static_cast<double>(data.features());
-  return data.precision() == Precision::f32 && data.features() > kWide &&
-         static_cast<double>(data.nonzeros()) < kFew * columns;
+bool are_suited(const Dataset& data, std::uint64_t columns) {
+  return data.precision() == Precision::f32 && data.classes().size() == 2 && columns > kWide &&
+         static_cast<double>(data.nonzeros()) < kFew * static_cast<double>(columns);
 }
 
 }  // namespace
@@ -29,7 +28,7 @@ bool are_suited(const Dataset& data) {
 bool may_merge_columns(const Problem& problem, double gap) {
   constexpr std::uint64_t kSample = 1000;
   const Dataset& data = *problem.data;
-  if (!are_suited(data) || data.classes().size() != 2) return false;
+  if (!are_suited(data, data.features())) return false;
   if (gap <= kSmallGap || gap > kLargeGap) return gap <= kSmallGap;
   return data.visit([&](const auto& m) {
     const std::uint64_t step = std::max<std::uint64_t>(1, m.rows / kSample);
@@ -39,9 +38,9 @@ bool may_merge_columns(const Problem& problem, double gap) {
   });
 }
 
-double merging_memory(const Dataset& data) {
-  if (!are_suited(data)) return 0;
-  return 8 * static_cast<double>(data.nonzeros()) + 5 * static_cast<double>(data.features()) +
+double merging_memory(const Dataset& data, std::uint64_t columns) {
+  if (!are_suited(data, columns)) return 0;
+  return 8 * static_cast<double>(data.nonzeros()) + 5 * static_cast<double>(columns) +
          32 * static_cast<double>(data.rows());
 }
 

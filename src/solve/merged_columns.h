@@ -24,8 +24,8 @@ namespace hinge {
 // would be.
 bool may_merge_columns(const Problem& problem, double gap);
 
-// About how many bytes that takes.
-double merging_memory(const Dataset& data);
+// About how many bytes that takes, of rows with so many columns.
+double merging_memory(const Dataset& data, std::uint64_t columns);
 
 class MergedColumns {
  public:

@@ -104,11 +104,11 @@ TEST(MergedColumns, OnlyWhereItPays) {
   problem.cost = 1000;
   EXPECT_TRUE(may_merge_columns(problem, 1e-3));
   EXPECT_FALSE(may_merge_columns(problem, 1e-2));
-  EXPECT_GT(merging_memory(data), 0);
+  EXPECT_GT(merging_memory(data, kFeatures), 0);
   const Dataset narrow = testing::random_dataset({.rows = 50, .features = 500, .nonzeros = 5});
   const std::vector<std::int8_t> other = signs(narrow, 1);
   EXPECT_FALSE(may_merge_columns({.data = &narrow, .y = other, .cost = 1000}, 1e-6));
-  EXPECT_EQ(merging_memory(narrow), 0);
+  EXPECT_EQ(merging_memory(narrow, 500), 0);
 }
 
 // Through all of training: the certificate is that of the columns there were.
