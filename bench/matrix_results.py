@@ -38,6 +38,8 @@ class Results:
         for kind in ("references", "solve"):
             if part in other.all[kind].get(name, {}):
                 self.all[kind].setdefault(name, {})[part] = other.all[kind][name][part]
+        for cost, known in other.all["references"].get(name, {}).items():  # files need one, too
+            self.all["references"].setdefault(name, {}).setdefault(cost, known)
 
     # References
 

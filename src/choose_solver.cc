@@ -32,7 +32,7 @@ double mean_square(const Dataset& data) {
 // covtype, real-sim and dense ones of 50 to 4000 columns, C = 0.01, 1 and 100, gaps 1e-2 to 1e-6):
 //   columns    newton is ahead
 //   <= 150     above C |x|^2 = 2, at gaps of 1e-5 and less above 0.4; with 200,000 rows or more
-//              above 0.1 and always, since its steps on subsamples leave few for all rows
+//              above 0.1, and at such gaps always: steps on subsamples leave few for all rows
 //   <= 300     above 30; at gaps of 1e-4 and less from 1 on, if rows are full
 //   <= 2500    above 30, where descent takes 3 to 10 times as long or does not arrive
 //   more       never by much: a matrix is too large, and text, which has more, suits descent

@@ -60,7 +60,7 @@ TrainingMemory check_data(const Dataset& data, const Whole& whole, const TrainOp
         (sparse ? std::min(data.nonzeros(), data.features()) : data.features()) + 1;
     const double one = solver == Solver::newton ? newton_memory(data, dimension)
                        : solver == Solver::dual
-                           ? dual_memory(data, dimension)
+                           ? dual_memory(data, dimension, options.gap.value_or(kDefaultGap))
                            : planes_memory(data, dimension, solver, options.planes);
     // Solved side by side.
     const std::uint64_t problems =

@@ -131,7 +131,7 @@ struct Kernels {
                         const std::int8_t* y, const double* w, double shift, double* out);
   void (*gradients_f64)(const CsrView<double>& m, std::uint64_t begin, std::uint64_t end,
                         const std::int8_t* y, const double* w, double shift, double* out);
-  // Visits `count` rows that are awake, the first and then one every `step`, 1 or -1.
+  // Visits those of `count` rows that are awake, from the first on, `step` (1 or -1) by `step`.
   void (*descend_f32)(Descent<float>& descent, DescentRow* first, std::size_t count,
                       std::ptrdiff_t step);
   void (*descend_f64)(Descent<double>& descent, DescentRow* first, std::size_t count,

@@ -17,8 +17,7 @@ namespace hinge {
 
 // <v, w> where w = sum_i a_i y_i x_i, by the gradients at v: the sum of a_i (1 + g_i). A pass over
 // rows in the place of one over columns.
-double inner_by_rows(const Kernels& kernels, std::span<const double> alpha,
-                     std::span<const double> gradient);
+double inner_by_rows(std::span<const double> alpha, std::span<const double> gradient);
 
 class BestPoint {
  public:
@@ -33,7 +32,8 @@ class BestPoint {
     // a where w = sum_i a_i y_i x_i, which spares a pass over w; empty: it is not known to be.
     std::span<const double> alpha = {};
   };
-  // A point. If its P is no more than `enough` it becomes the best as it is; `true` then says that
+  // A point. If its P is no more than `enough`, nor than the best so far, it becomes the best as it
+  // is; `true` then says that
   // keep() must be called before w or its gradients change, or take() would not have it. (Often
   // there is no need: the solver has arrived.) Where the search shall be `thorough`, multiples
   // count as well. They matter with large costs: many rows have margins a little below 1 then.
@@ -60,7 +60,7 @@ class BestPoint {
   double inner(const Point& point) const;
   void look_along(const Point& to, double product, double sign);
   Move find_move(const Point& to, bool both_ways);
-  void take(const Move& move, const Point& to);  // but for w
+  void apply(const Move& move, const Point& to);  // but for w
   void move_along(const Point& to, bool both_ways);
   void begin_at(const Point& point);
 

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 #include "base/archive.h"
 #include "base/buffer.h"
@@ -108,11 +107,17 @@ class DualDescent {
 
  private:
   void work() {
-    start();
     if (options_.resume.empty()) {
+      start();
       refresh();
     } else {
+      const Pool::Grace grace(pool_, kLastLook);  // lest the state be lost
+      start();
       restore(*this, options_.resume);
+      // From the very first state on squares are found as they would have been.
+      for (std::uint64_t i = 0; first_epoch() && i < m_.rows; ++i) {
+        if (m_.size_of(i) > 0) square_[i] = kUnknown;
+      }
     }
     while (!report()) {
       keep_best();
@@ -149,7 +154,7 @@ class DualDescent {
   void start() {
     // From 0 on the first epoch visits all rows, and finds their squares: one pass over the values
     // less, which counts where a few passes are all it takes.
-    const bool later = !problem_.free_bias && nothing_known() && options_.resume.empty();
+    const bool later = first_epoch() && options_.resume.empty();
     const double constant = problem_.free_bias ? 0.0 : problem_.bias * problem_.bias;
     gradients_.for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
@@ -178,7 +183,8 @@ class DualDescent {
     if (problem_.free_bias) sums = gradients_.shift_and_weigh(w.back(), alpha_);
     const double square = square_of_weights(w);
     if (!std::isfinite(square / 2 + sums.loss)) return;
-    best_point_.offer({w, gradients_.all(), square, square / 2 + sums.loss}, 0, false);
+    const BestPoint::Point point = {w, gradients_.all(), square, square / 2 + sums.loss};
+    if (best_point_.offer(point, 0, false)) best_point_.keep(point);
     solution_.rows_touched += m_.rows;
   }
 
@@ -257,7 +263,7 @@ class DualDescent {
     return search_.find(places, problem_.costs, gradients_.cuts(), slope_, best_, pool_).at;
   }
 
-  // Before w changes.
+  // Before w, the mean or the gradients change.
   void keep_best() {
     if (unkept_ != nullptr) best_point_.keep({.w = *unkept_, .gradient = gradients_.all()});
     unkept_ = nullptr;
@@ -287,11 +293,9 @@ class DualDescent {
     } else {
       sum = gradients_.find_and_weigh(nonzero, alpha_);
     }
-    // Wide data have many more columns than rows. Before leaps only: w and the variables drift
-    // apart.
+    // Where columns are more than rows. Before leaps only: w and the variables drift apart.
     const bool by_rows = !problem_.free_bias && m_.rows < w_.size() && !slow();
-    const double norm =
-        by_rows ? inner_by_rows(kernels_, alpha_, gradients_.all()) : square_of_weights(w_);
+    const double norm = by_rows ? inner_by_rows(alpha_, gradients_.all()) : square_of_weights(w_);
     const double square = at_mean ? square_of_weights(point) : norm;
     if (problem_.free_bias) point.back() = best_;
     if (!std::isfinite(square / 2 + sum.loss)) {
@@ -380,6 +384,7 @@ class DualDescent {
     take_step();
   }
 
+  bool first_epoch() const { return nothing_known() && !problem_.free_bias; }
   bool nothing_known() const { return solution_.iterations == 0 && options_.start.empty(); }
 
   // Leaps take passes over w, which wide data must be worth.
@@ -662,38 +667,21 @@ class DualDescent {
 
 }  // namespace
 
-double dual_memory(const Dataset& data, std::uint64_t dimension) {
+double dual_memory(const Dataset& data, std::uint64_t dimension, double gap) {
   // Variables, gradients, items and what leaps and line searches keep of each row; copies of rows;
   // w, the best one, and those of leaps.
   const double entry = data.precision() == Precision::f32 ? 8 : 12;
-  return 128 * static_cast<double>(data.rows()) +
+  return 136 * static_cast<double>(data.rows()) +
          kCopyBelow * entry * static_cast<double>(data.nonzeros()) +
-         8 * 6 * static_cast<double>(dimension) + merging_memory(data, dimension);
+         8 * 6 * static_cast<double>(dimension) + merging_memory(data, dimension, gap);
 }
 
 Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                     Pool& pool) {
-  const auto solve = [&](const Problem& given) {
+  return solve_merged(problem, options, monitor.limits().gap, pool, [&](const Problem& given) {
     return given.data->visit(
         [&](const auto& m) { return DualDescent(given, m, options, monitor, pool).run(); });
-  };
-  if (!options.start.empty() || !may_merge_columns(problem, monitor.limits().gap)) {
-    return solve(problem);
-  }
-  std::optional<MergedColumns> columns;
-  Dataset merged;
-  try {
-    columns.emplace(*problem.data, pool);
-    if (!columns->worth_it()) return solve(problem);
-    merged = columns->merge(pool);
-  } catch (const Interrupted&) {
-    return solve(problem);  // which sees to it
-  }
-  Problem smaller = problem;
-  smaller.data = &merged;
-  Solution solution = solve(smaller);
-  solution.w = columns->expand(solution.w);
-  return solution;
+  });
 }
 
 }  // namespace hinge

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <variant>
 
@@ -38,10 +39,34 @@ bool may_merge_columns(const Problem& problem, double gap) {
   });
 }
 
-double merging_memory(const Dataset& data, std::uint64_t columns) {
-  if (!are_suited(data, columns)) return 0;
+double merging_memory(const Dataset& data, std::uint64_t columns, double gap) {
+  if (!are_suited(data, columns) || gap > kLargeGap) return 0;
   return 8 * static_cast<double>(data.nonzeros()) + 5 * static_cast<double>(columns) +
-         32 * static_cast<double>(data.rows());
+         40 * static_cast<double>(data.rows());
+}
+
+Solution solve_merged(const Problem& problem, const SolverOptions& options, double gap, Pool& pool,
+                      const std::function<Solution(const Problem&)>& solve) {
+  if (!options.start.empty() || !may_merge_columns(problem, gap)) return solve(problem);
+  std::optional<MergedColumns> columns;
+  std::optional<Dataset> merged;
+  try {
+    std::optional<Pool::Grace> grace;
+    if (!options.resume.empty()) grace.emplace(pool, kLastLook);  // lest the state be lost
+    columns.emplace(*problem.data, pool);
+    if (columns->worth_it()) merged = columns->merge(pool);
+  } catch (const Interrupted&) {
+    merged.reset();  // the solver sees to it
+  }
+  if (!merged) {
+    columns.reset();
+    return solve(problem);
+  }
+  Problem smaller = problem;
+  smaller.data = &*merged;
+  Solution solution = solve(smaller);
+  solution.w = columns->expand(solution.w);
+  return solution;
 }
 
 MergedColumns::MergedColumns(const Dataset& data, const Pool& pool)
@@ -69,7 +94,7 @@ MergedColumns::Root MergedColumns::root_of(double sum) {
   return {{first, static_cast<float>(std::sqrt(sum - square(first)))}};
 }
 
-Dataset MergedColumns::merge(const Pool& pool) {
+std::optional<Dataset> MergedColumns::merge(const Pool& pool) {
   roots_.reserve(m_.rows);
   DatasetArrays<float> arrays;
   arrays.offsets.resize(m_.rows + 1);
@@ -94,6 +119,7 @@ Dataset MergedColumns::merge(const Pool& pool) {
         add(number, value);
       }
     }
+    if (std::sqrt(alone) > static_cast<double>(std::numeric_limits<float>::max())) return {};
     const Root& root = roots_.emplace_back(root_of(alone));
     for (std::uint64_t part = 0; part < kParts; ++part) {
       if (root.parts[part] > 0) add(kept_ + kParts * i + part, root.parts[part]);

@@ -1,19 +1,23 @@
 // Columns met in one row only, merged. Those of a row are replaced by one whose value is the root
-// of the sum of their squares: inner products of rows stay the same, and so do the problem and its
-// dual variables. Text has many such columns (two thirds of those of word pairs), and vectors as
-// long as w are the shorter for it. Columns that do not occur at all go as well.
+// of the sum of their squares (by two: floats are too short for it): inner products of rows stay
+// the same, and so do the problem and its dual variables. Text has many such columns (two thirds of
+// those of word pairs), and vectors as long as w are the shorter for it. Columns that do not occur
+// at all go as well.
 //
 // It takes a pass over the columns, and a copy of the rows, which must be worth it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/buffer.h"
 #include "base/parallel.h"
 #include "data/problem.h"
+#include "solve/solver.h"
 
 namespace hinge {
 
@@ -24,8 +28,13 @@ namespace hinge {
 // would be.
 bool may_merge_columns(const Problem& problem, double gap);
 
-// About how many bytes that takes, of rows with so many columns.
-double merging_memory(const Dataset& data, std::uint64_t columns);
+// About how many bytes that takes, of rows with so many columns; 0 where it is never done.
+double merging_memory(const Dataset& data, std::uint64_t columns, double gap);
+
+// solve(problem), or that of the problem with merged columns, where that pays; either way its
+// solution is of the columns there are. With a start it is not done: that may be any point.
+Solution solve_merged(const Problem& problem, const SolverOptions& options, double gap, Pool& pool,
+                      const std::function<Solution(const Problem&)>& solve);
 
 class MergedColumns {
  public:
@@ -34,8 +43,9 @@ class MergedColumns {
 
   bool worth_it() const;
 
-  // The rows, with what is left of the columns; the merged ones come last.
-  Dataset merge(const Pool& pool);
+  // The rows, with what is left of the columns; the merged ones come last. None where a root is too
+  // large for a float. Throws Interrupted.
+  std::optional<Dataset> merge(const Pool& pool);
 
   // w of these rows (and whatever bias comes behind it), as one of the rows there were.
   std::vector<double> expand(std::span<const double> w) const;

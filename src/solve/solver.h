@@ -88,7 +88,7 @@ Solution solve_dual_on_ranks(const Problem& problem, const SolverOptions& option
                              Pool& pool);
 
 // About how many bytes one such run takes besides the rows.
-double dual_memory(const Dataset& data, std::uint64_t dimension);
+double dual_memory(const Dataset& data, std::uint64_t dimension, double gap);
 
 // Newton steps on a smoothed problem (newton/part.h) that comes ever closer to the given one: an
 // augmented Lagrangian. Each step factors a matrix of all columns by all columns, and there are few

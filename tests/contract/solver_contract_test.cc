@@ -104,13 +104,15 @@ constexpr std::uint64_t kRows = 600, kFewRows = 250;
 struct Shape {
   std::uint64_t rows = kRows;
   bool free_bias = false;
+  std::uint64_t features = 80;
 };
-constexpr Shape kShapes[] = {{kRows}, {kFewRows}, {kRows, true}, {kFewRows, true}};
+constexpr Shape kWide = {kFewRows, false, 1000};
+constexpr Shape kShapes[] = {{kRows}, {kFewRows}, {kRows, true}, {kFewRows, true}, kWide};
 
 struct Sample {
   explicit Sample(Precision precision, const Shape& shape = {})
       : data(testing::random_dataset({.rows = shape.rows,
-                                      .features = 80,
+                                      .features = shape.features,
                                       .nonzeros = 9,
                                       .noise = 0.1,
                                       .seed = 3,
@@ -251,11 +253,10 @@ TEST_P(SolverContract, HonoursLimits) {
 
 // Wherever a run is cut off, what it said last is no better than what it returns.
 TEST_P(SolverContract, ReturnsTheBestItSaid) {
-  for (const bool far : {false, true}) {
-    Sample sample(Precision::f32, {kFewRows, true});
-    const TinyData<float> tiny(tiny_problems()[5]);
-    ASSERT_TRUE(tiny.problem.free_bias);
-    const Problem& problem = far ? tiny.problem : sample.problem;
+  const TinyData<float> tiny(tiny_problems()[5]);
+  ASSERT_TRUE(tiny.problem.free_bias);
+  const Sample narrow(Precision::f32, {kFewRows, true}), wide(Precision::f32, kWide);
+  for (const Problem& problem : {tiny.problem, narrow.problem, wide.problem}) {
     for (std::uint64_t passes = 1; passes < 2000; passes += 1 + passes / 3) {
       const Outcome r =
           run(GetParam().solve, problem, {.gap = 1e-12, .seconds = kNever, .passes = passes});
@@ -268,21 +269,23 @@ TEST_P(SolverContract, ReturnsTheBestItSaid) {
 }
 
 TEST_P(SolverContract, HonoursInterrupts) {
-  const Sample sample(Precision::f32, {kRows, true});
-  std::atomic<bool> stop{true};
-  const Outcome r =
-      run(GetParam().solve, sample.problem, {.gap = 1e-9, .seconds = kNever, .stop = &stop});
-  EXPECT_EQ(r.reason, StopReason::interrupted);
-  expect_feasible(sample.problem, r.solution.alpha);
+  for (const Shape& shape : {Shape{kRows, true}, kWide}) {
+    const Sample sample(Precision::f32, shape);
+    std::atomic<bool> stop{true};
+    const Outcome r =
+        run(GetParam().solve, sample.problem, {.gap = 1e-9, .seconds = kNever, .stop = &stop});
+    EXPECT_EQ(r.reason, StopReason::interrupted);
+    expect_feasible(sample.problem, r.solution.alpha);
+  }
 }
 
 // A signal may come at any moment, also in the middle of a pass: what is returned is whole, and no
 // worse than where all began.
 TEST_P(SolverContract, MayBeInterruptedAnywhere) {
-  for (const std::uint64_t rows : {kRows, kFewRows}) {
-    const Sample sample(Precision::f32, {rows, true});
+  for (const Shape& shape : {Shape{kRows, true}, Shape{kFewRows, true}, kWide}) {
+    const Sample sample(Precision::f32, shape);
     double at_zero = 0;
-    for (std::uint64_t i = 0; i < rows; ++i) at_zero += sample.problem.upper(i);
+    for (std::uint64_t i = 0; i < shape.rows; ++i) at_zero += sample.problem.upper(i);
     const std::function<void(const Progress&)> nobody;
     for (int trial = 0; trial < 40; ++trial) {
       std::atomic<bool> flag{false};
@@ -376,8 +379,9 @@ TEST_P(ExactSolverContract, EndsAtTheLimitOfRounding) {
   for (const Shape& shape : kShapes) {
     const Sample sample(Precision::f32, shape);
     const Outcome r = run(GetParam().solve, sample.problem, {.gap = 1e-18, .seconds = 20});
-    EXPECT_TRUE(r.solution.stalled ||
-                r.certificate.relative_gap <= (shape.free_bias ? 1e-12 : 1e-15))
+    // What sums of so many columns may be apart.
+    const double least = shape.free_bias ? 1e-12 : shape.features > kFewRows ? 4e-15 : 1e-15;
+    EXPECT_TRUE(r.solution.stalled || r.certificate.relative_gap <= least)
         << r.certificate.relative_gap;
     EXPECT_LE(r.certificate.relative_gap, 1e-10);
   }

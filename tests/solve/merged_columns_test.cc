@@ -61,7 +61,7 @@ TEST(MergedColumns, RowsHaveTheSameInnerProducts) {
   const Pool pool(1);
   MergedColumns columns(data, pool);
   ASSERT_TRUE(columns.worth_it());
-  const Dataset merged = columns.merge(pool);
+  const Dataset merged = columns.merge(pool).value();
   EXPECT_EQ(merged.features(), kShared + 2 * kRows);
   EXPECT_TRUE(std::ranges::equal(merged.labels(), data.labels()));
   for (std::uint64_t i = 0; i < kRows; i += 7) {
@@ -80,7 +80,7 @@ TEST(MergedColumns, ExpandedWeightsAreThoseOfTheRowsThereWere) {
   const Dataset data = wide_data();
   const Pool pool(1);
   MergedColumns columns(data, pool);
-  const Dataset merged = columns.merge(pool);
+  const Dataset merged = columns.merge(pool).value();
   Random random(6);
   std::vector<double> a(kRows);
   for (double& x : a) x = random.below(3) == 0 ? 0.0 : random.uniform() - 0.5;
@@ -104,11 +104,28 @@ TEST(MergedColumns, OnlyWhereItPays) {
   problem.cost = 1000;
   EXPECT_TRUE(may_merge_columns(problem, 1e-3));
   EXPECT_FALSE(may_merge_columns(problem, 1e-2));
-  EXPECT_GT(merging_memory(data, kFeatures), 0);
+  EXPECT_GT(merging_memory(data, kFeatures, 1e-3), 0);
+  EXPECT_EQ(merging_memory(data, kFeatures, 1e-2), 0);
   const Dataset narrow = testing::random_dataset({.rows = 50, .features = 500, .nonzeros = 5});
   const std::vector<std::int8_t> other = signs(narrow, 1);
   EXPECT_FALSE(may_merge_columns({.data = &narrow, .y = other, .cost = 1000}, 1e-6));
-  EXPECT_EQ(merging_memory(narrow, 500), 0);
+  EXPECT_EQ(merging_memory(narrow, 500, 1e-3), 0);
+}
+
+TEST(MergedColumns, NotWhereARootIsTooLarge) {
+  DatasetArrays<float> arrays;
+  for (const std::uint64_t offset : {0U, 3U, 6U}) arrays.offsets.append(&offset, 1);
+  for (const std::uint32_t column : {0U, 5U, 6U, 0U, 7U, 8U}) arrays.columns.append(&column, 1);
+  for (int k = 0; k < 6; ++k) {
+    const float value = 3e38F;
+    arrays.values.append(&value, 1);
+  }
+  for (const std::int64_t label : {1, -1}) arrays.labels.append(&label, 1);
+  const Dataset data = DatasetBuilder::build(std::move(arrays), kFeatures, 1);
+  const Pool pool(1);
+  MergedColumns columns(data, pool);
+  EXPECT_TRUE(columns.worth_it());
+  EXPECT_FALSE(columns.merge(pool).has_value());
 }
 
 // Through all of training: the certificate is that of the columns there were.
@@ -122,6 +139,8 @@ TEST(MergedColumns, ModelsAreThoseOfOtherSolvers) {
       options.free_bias = free_bias;
       options.solver = Solver::dual;
       options.gap = 1e-8;
+      const std::vector<std::int8_t> y = signs(data, 1);
+      ASSERT_TRUE(may_merge_columns({.data = &data, .y = y, .cost = options.cost}, 1e-8));
       const TrainReport merged = take(train(data, options));
       options.solver = Solver::focus;
       options.gap = 1e-5;
