@@ -6,24 +6,6 @@
 #include <cstdint>
 
 namespace hinge {
-namespace {
-
-// The mean of |x|^2 over rows spread evenly through the data.
-double mean_square(const Dataset& data) {
-  constexpr std::uint64_t kSample = 4096;
-  return data.visit([&](const auto& m) {
-    const std::uint64_t step = std::max<std::uint64_t>(1, m.rows / kSample);
-    double sum = 0, rows = 0;
-    for (std::uint64_t i = 0; i < m.rows; i += step, rows += 1) {
-      for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
-        sum += static_cast<double>(m.values[k]) * static_cast<double>(m.values[k]);
-      }
-    }
-    return sum / std::max(1.0, rows);
-  });
-}
-
-}  // namespace
 
 // Dual descent visits rows, newton factors a matrix of columns x columns. What makes descent slow
 // is C |x|^2, the number of times over that a row of mean length could be fitted by itself: above

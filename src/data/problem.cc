@@ -69,6 +69,20 @@ std::vector<std::uint64_t> cut_rows(const Dataset::View& view) {
   return std::visit(cut, view);
 }
 
+double mean_square(const Dataset& data) {
+  constexpr std::uint64_t kSample = 4096;
+  return data.visit([&](const auto& m) {
+    const std::uint64_t step = std::max<std::uint64_t>(1, m.rows / kSample);
+    double sum = 0, rows = 0;
+    for (std::uint64_t i = 0; i < m.rows; i += step, rows += 1) {
+      for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
+        sum += static_cast<double>(m.values[k]) * static_cast<double>(m.values[k]);
+      }
+    }
+    return sum / std::max(1.0, rows);
+  });
+}
+
 bool labels_lie_mixed(const Dataset& data) {
   constexpr std::uint64_t kPairs = 1 << 16;
   constexpr double kSlack = 0.05;

@@ -45,6 +45,9 @@ std::vector<std::int8_t> signs(const Dataset& data, std::int64_t positive);
 std::vector<std::uint64_t> cut_rows(const Dataset& data);
 std::vector<std::uint64_t> cut_rows(const Dataset::View& view);
 
+// The mean of |x|^2 over rows spread evenly through the data.
+double mean_square(const Dataset& data);
+
 // Whether neighbouring rows have the same label hardly more often than any two rows; by a sample.
 // If not (files are often sorted by label), solvers that visit neighbours together must mix them.
 bool labels_lie_mixed(const Dataset& data);

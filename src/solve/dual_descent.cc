@@ -115,7 +115,7 @@ class DualDescent {
       start();
       restore(*this, options_.resume);
       // From the very first state on squares are found as they would have been.
-      for (std::uint64_t i = 0; first_epoch() && i < m_.rows; ++i) {
+      for (std::uint64_t i = 0; squares_come_later() && i < m_.rows; ++i) {
         if (m_.size_of(i) > 0) square_[i] = kUnknown;
       }
     }
@@ -154,7 +154,7 @@ class DualDescent {
   void start() {
     // From 0 on the first epoch visits all rows, and finds their squares: one pass over the values
     // less, which counts where a few passes are all it takes.
-    const bool later = first_epoch() && options_.resume.empty();
+    const bool later = squares_come_later() && options_.resume.empty();
     const double constant = problem_.free_bias ? 0.0 : problem_.bias * problem_.bias;
     gradients_.for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
@@ -384,7 +384,7 @@ class DualDescent {
     take_step();
   }
 
-  bool first_epoch() const { return nothing_known() && !problem_.free_bias; }
+  bool squares_come_later() const { return nothing_known() && !problem_.free_bias; }
   bool nothing_known() const { return solution_.iterations == 0 && options_.start.empty(); }
 
   // Leaps take passes over w, which wide data must be worth.

@@ -7,7 +7,6 @@
 #include <variant>
 
 #include "data/dataset_builder.h"
-#include "kernels/kernels.h"
 
 namespace hinge {
 namespace {
@@ -27,16 +26,10 @@ bool are_suited(const Dataset& data, std::uint64_t columns) {
 }  // namespace
 
 bool may_merge_columns(const Problem& problem, double gap) {
-  constexpr std::uint64_t kSample = 1000;
   const Dataset& data = *problem.data;
   if (!are_suited(data, data.features())) return false;
-  if (gap <= kSmallGap || gap > kLargeGap) return gap <= kSmallGap;
-  return data.visit([&](const auto& m) {
-    const std::uint64_t step = std::max<std::uint64_t>(1, m.rows / kSample);
-    double sum = 0, rows = 0;
-    for (std::uint64_t i = 0; i < m.rows; i += step, rows += 1) sum += square_of(row_of(m, i));
-    return problem.cost * sum > kLargeCost * rows;
-  });
+  if (gap <= kSmallGap) return true;
+  return gap <= kLargeGap && problem.cost * mean_square(data) > kLargeCost;
 }
 
 double merging_memory(const Dataset& data, std::uint64_t columns, double gap) {

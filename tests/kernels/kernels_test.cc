@@ -375,7 +375,7 @@ TEST_P(KernelContract, DescentMatchesTheDefinition) {
                                 .w = w.data()};
       if (constant) descent.gain = descent.unit = 0.5;
       double v = 0, estimate = 0, squares = 0;
-      std::uint64_t visits = 0, awake = 0;
+      std::uint64_t visits = 0, awake = 0, inside = 0;
       for (int epoch = 0; epoch < 4; ++epoch) {
         const bool backward = epoch == 2;
         if (epoch == 3) descent.rest = 0.1;
@@ -411,6 +411,7 @@ TEST_P(KernelContract, DescentMatchesTheDefinition) {
             expected_w[x.columns[e]] += a * static_cast<double>(x.values[e]);
           }
           if (constant) v += a * 0.5;
+          inside += next > 0 && next < upper ? 1 : 0;
           row.alpha = next;
         }
       }
@@ -420,6 +421,7 @@ TEST_P(KernelContract, DescentMatchesTheDefinition) {
       EXPECT_EQ(descent.squares, squares);
       EXPECT_EQ(descent.visits, visits);
       EXPECT_EQ(descent.awake, awake);
+      EXPECT_EQ(descent.inside, inside);
       bool slept = false;
       for (std::size_t k = 0; k < kRows; ++k) {
         EXPECT_EQ(rows[k].alpha, expected[k].alpha) << k;
