@@ -1208,15 +1208,17 @@ class Binary(Scenes):
 
     def test_B13_killed_while_building(self):
         self.hinge("generate", "g.svm", "--like", "cov1", "--rows", "3000" if SLOW else "20000")
-        start = time.monotonic()
-        expected = self.hinge("info", "g.svm", "--json").json
-        took = time.monotonic() - start
+        took = []
+        for _ in range(3):
+            start = time.monotonic()
+            expected = self.hinge("info", "g.svm", "--json").json
+            took.append(time.monotonic() - start)
         choose = random.Random(1)
         found = {"none": 0, "whole": 0}
         for _ in range(8 if SLOW else 30):
             (self.dir / "g.svm.cache").unlink(missing_ok=True)
             process = self.start("info", "g.svm", "--cache", "--json")
-            time.sleep(choose.uniform(0.5, 1.5) * took)
+            time.sleep(choose.uniform(0, 1.5) * min(took))  # a busy machine runs at any speed: from too early to too late
             process.kill()
             self.finish(process)
             if (self.dir / "g.svm.cache").exists():
