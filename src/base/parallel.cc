@@ -1,5 +1,6 @@
 #include "base/parallel.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -37,6 +38,7 @@ struct Pool::Shared {
   bool quit = false;
   bool open = false;       // there may be blocks left of the job
   std::size_t inside = 0;  // workers at it
+  int shunned = -1;        // the core where no worker runs
 
   std::size_t blocks = 0;
   const std::function<void(std::size_t)>* job = nullptr;
@@ -62,6 +64,22 @@ struct Pool::Shared {
         failed.store(true, std::memory_order_relaxed);
       }
     }
+  }
+
+  // Workers run anywhere but on the core of the thread that calls. Left alone they often wake up
+  // just there, and it or they wait while other cores are idle.
+  void make_way() {
+    const int core = sched_getcpu();
+    if (core < 0 || core == shunned) return;
+    cpu_set_t others;
+    CPU_ZERO(&others);
+    if (sched_getaffinity(0, sizeof others, &others) != 0) return;
+    CPU_CLR(static_cast<std::size_t>(core), &others);
+    if (CPU_COUNT(&others) == 0) return;
+    for (std::thread& worker : workers) {
+      pthread_setaffinity_np(worker.native_handle(), sizeof others, &others);
+    }
+    shunned = core;
   }
 
   void worker_loop() {
@@ -140,6 +158,7 @@ void Pool::run(std::size_t blocks, const std::function<void(std::size_t)>& f) {
     shared.open = true;
     ++shared.generation;
   }
+  shared.make_way();
   shared.work.notify_all();
   shared.take_blocks();
   std::unique_lock lock(shared.mutex);

@@ -72,11 +72,11 @@ Part loss(const Problem& problem, const CsrView<Value>& m, std::span<const doubl
 
 // v = sum_i alpha_i y_i x_i over some rows.
 template <class Value>
-Buffer<double> combine(const Problem& problem, const CsrView<Value>& m,
-                       std::span<const double> alpha, std::uint64_t begin, std::uint64_t end,
-                       const Pool& pool) {
-  Buffer<double> out(problem.dimension());  // zeros
-  const std::span<double> v = out.span();
+std::vector<double> combine(const Problem& problem, const CsrView<Value>& m,
+                            std::span<const double> alpha, std::uint64_t begin, std::uint64_t end,
+                            const Pool& pool) {
+  // Zeros that were written: a page that is read before costs two faults, and every core a pause.
+  std::vector<double> v = huge_vector(problem.dimension());
   for (std::uint64_t i = begin; i < end; ++i) {
     if (i % 1024 == 0) pool.poll();
     const double a = alpha[i] * problem.y[i];
@@ -91,7 +91,7 @@ Buffer<double> combine(const Problem& problem, const CsrView<Value>& m,
     }
     if (problem.bias != 0) v.back() += a * problem.bias;
   }
-  return out;
+  return v;
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ Certificate certify(const Problem& problem, std::span<const double> w,
                            : comm->sum(alpha.size() == problem.y.size() ? 0.0 : 1.0) == 0;
   const std::size_t parts =
       !bounded ? 0 : std::clamp<std::size_t>(worth, 1, std::clamp<std::size_t>(blocks, 1, 16));
-  std::vector<Buffer<double>> sums(parts);
+  std::vector<std::vector<double>> sums(parts);
   problem.data->visit([&](const auto& m) {
     pool.run(parts + blocks, [&](std::size_t block) {
       if (block < parts) {
@@ -152,7 +152,7 @@ Certificate certify(const Problem& problem, std::span<const double> w,
     for (std::size_t part = 1; part < parts; ++part) {
       for (std::size_t j = 0; j < sums[0].size(); ++j) sums[0][j] += sums[part][j];
     }
-    const std::span<double> v = sums[0].span();
+    const std::span<double> v = sums[0];
     if (comm != nullptr) {
       sum = comm->sum(sum);
       comm->sum(v);
