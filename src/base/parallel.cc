@@ -66,8 +66,8 @@ struct Pool::Shared {
     }
   }
 
-  // Workers run anywhere but on the core of the thread that calls. Left alone they often wake up
-  // just there, and it or they wait while other cores are idle.
+  // Workers run anywhere but on the core of the thread that calls, where there is a core for each.
+  // Left alone they often wake up just there, and it or they wait while other cores are idle.
   void make_way() {
     const int core = sched_getcpu();
     if (core < 0 || core == shunned) return;
@@ -75,7 +75,7 @@ struct Pool::Shared {
     CPU_ZERO(&others);
     if (sched_getaffinity(0, sizeof others, &others) != 0) return;
     CPU_CLR(static_cast<std::size_t>(core), &others);
-    if (CPU_COUNT(&others) == 0) return;
+    if (static_cast<std::size_t>(CPU_COUNT(&others)) < workers.size()) return;
     for (std::thread& worker : workers) {
       pthread_setaffinity_np(worker.native_handle(), sizeof others, &others);
     }

@@ -1,10 +1,12 @@
 #include "base/parallel.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -113,6 +115,44 @@ TEST(Pool, UsesAllItsThreads) {
     ids[block] = std::this_thread::get_id();
   });
   EXPECT_EQ(std::set<std::thread::id>(ids.begin(), ids.end()).size(), 4U);
+}
+
+TEST(Pool, WorkersKeepAwayFromTheCallersCore) {
+  if (available_cores() < 2) GTEST_SKIP() << "there is one core";
+  Pool pool(2);
+  start_all(pool);
+  if (pool.missing() > 0) GTEST_SKIP() << "threads could not be started";
+  const std::thread::id caller = std::this_thread::get_id();
+  for (int round = 0; round < 200; ++round) {
+    const int before = sched_getcpu();
+    std::latch both(2);
+    std::vector<int> cores(2, -1);
+    pool.run(2, [&](std::size_t block) {
+      both.arrive_and_wait();
+      if (std::this_thread::get_id() != caller) cores[block] = sched_getcpu();
+    });
+    if (sched_getcpu() != before) continue;  // moved by the system, just now
+    EXPECT_NE(std::max(cores[0], cores[1]), before);
+  }
+}
+
+// A core for each there is not: then all go anywhere.
+TEST(Pool, WorkersBeyondTheCoresGoAnywhere) {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  const int cores = CPU_COUNT(&all);
+  Pool pool(cores + 1);
+  start_all(pool);
+  std::vector<int> counts(static_cast<std::size_t>(pool.threads()));
+  std::latch together(pool.threads());
+  pool.run(counts.size(), [&](std::size_t block) {
+    together.arrive_and_wait();
+    cpu_set_t own;
+    CPU_ZERO(&own);
+    if (sched_getaffinity(0, sizeof own, &own) == 0) counts[block] = CPU_COUNT(&own);
+  });
+  EXPECT_EQ(counts, std::vector<int>(counts.size(), cores));
 }
 
 TEST(Pool, ResultsAreVisibleAfterRun) {
