@@ -21,10 +21,10 @@ help:
 	@echo 'make build      the program, at build/hinge'
 	@echo 'make demo       generate data, train, prove and evaluate, in build/demo'
 	@echo 'make demo-mpi   the same on two ranks, with MPI, in build/demo-mpi'
-	@echo 'make test       format, rules, all tests; again with address and thread sanitizers'
+	@echo 'make test       format, rules, all tests; again by Clang with the address sanitizer, and with the thread sanitizer'
 	@echo 'make test-X     one stage of it: $(STAGES)'
 	@echo 'make python     the Python package: a wheel in build/python/wheel, installed in build/python/venv'
-	@echo 'make clang      build and test with Clang'
+	@echo 'make clang      build and test with Clang, optimised'
 	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make bench      beside its peers, in an hour or two; writes docs/benchmarks.md; QUICK=1: a part, in minutes'
 	@echo 'make bench-python  the Python package beside scikit-learn'
@@ -82,6 +82,7 @@ test-release: test-deps
 
 .PHONY: test-asan
 test-asan: test-deps
+	@sh tools/install_deps.sh clang
 	@$(call build_and_test,asan)
 
 .PHONY: test-tsan
@@ -122,7 +123,7 @@ clang:
 
 .PHONY: fuzz
 fuzz:
-	@sh tools/install_deps.sh build fuzz
+	@sh tools/install_deps.sh build clang
 	@$(call configure,fuzz)
 	@$(call compile,fuzz)
 	@sh tools/fuzz.sh build/fuzz $(FUZZ_SECONDS)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Usage: install_deps.sh GROUP...   groups: build test clang fuzz coverage bench mpi python
+# Usage: install_deps.sh GROUP...   groups: build test clang coverage bench mpi python
 # Installs the Debian or Ubuntu packages of these groups that are missing; says nothing if none is.
 # Elsewhere (no dpkg) it leaves the matter to CMake, which names what it does not find.
 # The group test also needs Python modules; pip installs them, or the tests that need them are skipped.
@@ -20,8 +20,7 @@ for group in "$@"; do
     test) wanted="$wanted clang-format-14 libgtest-dev liblinear-tools libsvm-tools pkg-config
                   python3 python3-pip xz-utils zstd"
           modules="numpy safetensors xxhash" ;;
-    clang) wanted="$wanted clang" ;;
-    fuzz) wanted="$wanted clang libclang-rt-dev" ;;
+    clang) wanted="$wanted clang libclang-rt-dev" ;;
     # Optional: without it training runs in one process, and its tests are skipped.
     mpi) wanted="$wanted libopenmpi-dev openmpi-bin iproute2" ;;
     coverage) wanted="$wanted gcovr" ;;
@@ -30,7 +29,7 @@ for group in "$@"; do
            bench=build/bench ;;
     python) wanted="$wanted g++ python3 python3-dev python3-venv"
             python=build/python/venv ;;
-    *) echo "install_deps.sh: unknown group '$group' (build, test, clang, fuzz, coverage, bench, mpi, python)" >&2; exit 64 ;;
+    *) echo "install_deps.sh: unknown group '$group' (build, test, clang, coverage, bench, mpi, python)" >&2; exit 64 ;;
   esac
 done
 

@@ -107,17 +107,18 @@ HINGE_INLINE void add_body(const SparseRow<Value>& row, double a, double* w) {
 }
 
 // Has the beginning of a row fetched that is visited soon; the rest follows by itself once the row
-// is read in order.
+// is read in order. Where it is short, that is memory beyond the row, or none: addresses, not
+// pointers.
 template <class Value>
 HINGE_INLINE void fetch(const Descent<Value>& descent, const DescentRow& row) {
-  constexpr std::size_t kLine = 64;
-  const auto* const values = reinterpret_cast<const char*>(descent.values + row.offset);
-  __builtin_prefetch(values);
-  __builtin_prefetch(values + kLine);
-  if (descent.full) return;
-  const auto* const columns = reinterpret_cast<const char*>(descent.columns + row.offset);
-  __builtin_prefetch(columns);
-  __builtin_prefetch(columns + kLine);
+  const auto two_lines = [](const auto* array, std::uint64_t offset) {
+    constexpr std::uintptr_t kLine = 64;
+    const auto address = reinterpret_cast<std::uintptr_t>(array) + offset * sizeof *array;
+    __builtin_prefetch(reinterpret_cast<const void*>(address));
+    __builtin_prefetch(reinterpret_cast<const void*>(address + kLine));
+  };
+  two_lines(descent.values, row.offset);
+  if (!descent.full) two_lines(descent.columns, row.offset);
 }
 
 // The row to visit, if any.

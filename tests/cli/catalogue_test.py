@@ -1274,7 +1274,7 @@ class Binary(Scenes):
     def test_B16_link_at_the_temporary_name(self):
         self.write("victim", "precious")
         for command, name in ((("train", "d.svm", "m"), "m"), (("train", "d.svm", "n", "--cache"), "d.svm.cache"),
-                              (("convert", "d.svm", "e.hinge"), "e.hinge"), (("generate", "g"), "g")):
+                              (("convert", "d.svm", "e.hinge"), "e.hinge"), (("generate", "g", "--rows", "1000"), "g")):
             with self.subTest(command):
                 self.hinge(*command, preexec_fn=self.traps(name, 3))
                 self.assertEqual(self.read("victim"), b"precious")
