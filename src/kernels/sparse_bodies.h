@@ -134,6 +134,7 @@ template <class Value>
 HINGE_INLINE SparseRow<Value> entries_of(const Descent<Value>& d, const DescentRow& row) {
   return {d.full ? d.columns : d.columns + row.offset, d.values + row.offset, row.size, d.full};
 }
+
 // Of two numbers, in one instruction.
 HINGE_INLINE double larger(double a, double b) {
   return a > b ? a : b;
