@@ -2,6 +2,7 @@
 // instruction set.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -135,14 +136,6 @@ HINGE_INLINE SparseRow<Value> entries_of(const Descent<Value>& d, const DescentR
   return {d.full ? d.columns : d.columns + row.offset, d.values + row.offset, row.size, d.full};
 }
 
-// Of two numbers, in one instruction.
-HINGE_INLINE double larger(double a, double b) {
-  return a > b ? a : b;
-}
-HINGE_INLINE double smaller(double a, double b) {
-  return a < b ? a : b;
-}
-
 // inner: <w, x>
 template <class Value>
 HINGE_INLINE void end_visit(Descent<Value>& d, DescentRow& row, const SparseRow<Value>& x,
@@ -157,19 +150,19 @@ HINGE_INLINE void end_visit(Descent<Value>& d, DescentRow& row, const SparseRow<
       return;
     }
   }
-  // Signs and bounds are as good as random, and a jump that is guessed wrong costs as much as ten
-  // elements: there is but one that depends on the gradient.
+  // Signs and bounds are as good as random, so jumps would be guessed wrong: minima and maxima in
+  // their place, which are instructions (0.98 of the time; rows of 14 entries 0.93).
   constexpr double kNever = std::numeric_limits<double>::infinity();
   const double alpha = row.alpha;
   const double g = row.y * (inner + (d.shift + d.gain * d.v)) - 1;
   const bool at_zero = alpha <= 0, at_upper = alpha >= upper;
   const double highest = at_zero ? 0 : kNever, lowest = at_upper ? 0 : -kNever;
-  d.estimate += upper * larger(-g, 0) + alpha * g;
-  const double p = larger(smaller(g, highest), lowest);
+  d.estimate += upper * std::max(0.0, -g) + alpha * g;
+  const double p = std::max(lowest, std::min(highest, g));
   d.squares += p * p;
-  row.asleep = larger(g - highest, lowest - g) > d.rest;
+  row.asleep = std::max(g - highest, lowest - g) > d.rest;
   d.awake += row.asleep ? 0 : 1;
-  const double to = larger(smaller(alpha - g / row.curvature, upper), 0);
+  const double to = std::max(0.0, std::min(upper, alpha - g / row.curvature));
   const double a = (to - alpha) * row.y;
   row.alpha = to;
   if (a == 0) return;

@@ -33,10 +33,10 @@ class BestPoint {
     std::span<const double> alpha = {};
   };
   // A point. If its P is no more than `enough`, nor than the best so far, it becomes the best as it
-  // is; `true` then says that
-  // keep() must be called before w or its gradients change, or take() would not have it. (Often
-  // there is no need: the solver has arrived.) Where the search shall be `thorough`, multiples
-  // count as well. They matter with large costs: many rows have margins a little below 1 then.
+  // is, without a search; `true` then says that keep() must be called before w or its gradients
+  // change, or take() would not have it. (Often there is no need: the solver has arrived.) Where
+  // the search shall be `thorough`, multiples count as well. They matter with large costs: many
+  // rows have margins a little below 1 then.
   bool offer(const Point& point, double enough, bool thorough);
   void keep(const Point& point);
   void offer_zero(double primal) { primal_ = primal; }  // w = 0, as the first

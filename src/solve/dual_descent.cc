@@ -44,8 +44,8 @@ constexpr std::uint64_t kPollRows = 256;  // rows between two questions to the m
 constexpr std::uint64_t kIdle = 20;       // exact passes without progress: a free bias is stiffened
 constexpr double kStiffness = 0.03;       // r of a free bias, times the mean square of a row
 constexpr double kLeastPull = 1;          // r of a free bias, times all costs, is no less
-constexpr double kSearchWithin = 4;       // gaps wanted: a line search may prove the last of them;
-constexpr double kSearchBeyond = 0.2;     // of P: and it pays at once where the gap is as large
+constexpr double kSearchWithin = 4;       // times the gap wanted: lines are searched closer to it,
+constexpr double kSearchBeyond = 0.2;     // and where the gap is above this share of P
 constexpr double kLeapAfter = 20;         // epochs: the problem is not one of the easy ones
 constexpr double kLeapWidth = 8;          // later by so much for each column a nonzero
 constexpr double kMeanAbove = 1;      // times the best gap, above which the mean is better than w
@@ -316,7 +316,7 @@ class DualDescent {
       BestPoint::Point offered = {point, gradients_.all(), square, square / 2 + sum.loss};
       if (by_rows) offered.alpha = alpha_;
       const double wanted = dual_ / (1 - std::min(0.5, monitor_.limits().gap));
-      // On the way there any better point will do, unless it is bad enough for a search to pay.
+      // Midway the next point will be better anyway.
       const double left = offered.primal - dual_;
       const bool midway = !slow() && left > kSearchWithin * (wanted - dual_) &&
                           left < kSearchBeyond * offered.primal;
