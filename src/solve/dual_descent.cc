@@ -34,9 +34,11 @@ constexpr std::uint64_t kMaxEpochs = 40;  // between two exact passes
 constexpr std::uint64_t kLeaps = 10;      // the same, at least,
 constexpr double kExactShare = 4;         // and until they took so many passes themselves
 constexpr double kFirstLook = 0.06;       // first exact pass: estimated gap below this share of P
-constexpr double kNextLook = 0.2;         // later ones: below this share of the last exact gap
+constexpr double kNextLook = 0.05;        // later ones: below this share of the last exact gap,
+constexpr double kNextOfLeaps = 0.2;      // or this one
 constexpr double kFewInside = 0.001;      // of the rows; with fewer between bounds one epoch may do
 constexpr double kMostDoubt = 5;          // of an estimate, which leaves out rows: so many times it
+constexpr double kFastest = 0.2;          // decay of estimates that is believed
 constexpr double kLeastWork = 0.3;     // passes between two exact ones; few rows take many epochs
 constexpr double kLeastChosen = 0.05;  // of the rows: with fewer others are soon missed,
 constexpr int kWiden = 4;              // so more are chosen, this many times twice as far away
@@ -101,8 +103,8 @@ class DualDescent {
     archive.sized(gradients_.all(), m_.rows);
     archive.sized_or_empty(step_by_row_, m_.rows);
     archive.sized(step_w_, step_by_row_.empty() ? 0 : problem_.dimension());
-    archive(step_sum_, best_point_, dual_, exact_gap_, estimate_, trust_, rest_beyond_, refreshes_,
-            stall_);
+    archive(step_sum_, best_point_, dual_, exact_gap_, estimate_, decay_, trust_, rest_beyond_,
+            refreshes_, stall_);
     archive(at_zero_, best_, centre_, sum_, stiffness_, search_, solution_.iterations,
             solution_.rows_touched);
   }
@@ -323,7 +325,9 @@ class DualDescent {
       if (best_point_.offer(offered, midway ? offered.primal : wanted, slow())) unkept_ = &point;
     }
     exact_gap_ = best_point_.primal() - dual;
-    if (estimate_ > 0) trust_ = std::clamp(exact_gap_ / estimate_, 0.02, kMostDoubt);
+    if (estimate_ > 0) {
+      trust_ = std::clamp(exact_gap_ / (estimate_ * decay_), 1 / kMostDoubt, kMostDoubt);
+    }
     rest_beyond_ = kRestFactor * std::sqrt(sum.squares / static_cast<double>(m_.rows));
     if (!at_zero_) solution_.rows_touched += m_.rows;
     at_zero_ = false;
@@ -358,7 +362,7 @@ class DualDescent {
     return ended;
   }
 
-  // All rows that do not rest, in runs of neighbours, the runs shuffled.
+  // All rows that do not rest.
   void choose_rows() {
     const double least = kLeastChosen * static_cast<double>(m_.rows);
     const bool all = nothing_known();
@@ -367,27 +371,27 @@ class DualDescent {
                   static_cast<std::uint64_t>(std::ceil(least)), kWiden, chosen_);
     }
     const std::uint64_t count = all ? m_.rows : chosen_.size();
-    const std::uint64_t run = std::clamp<std::uint64_t>(count / kRuns, 1, neighbours_.run);
-    std::vector<std::uint64_t> starts;
-    for (std::uint64_t k = 0; k < count; k += run) starts.push_back(k);
-    Random random(options_.seed, refreshes_);
-    random.shuffle(std::span(starts));
-    rows_.begin(count);
-    for (const std::uint64_t from : starts) {
-      const std::uint64_t to = std::min<std::uint64_t>(from + run, count);
-      for (std::uint64_t k = from; k < to; ++k) {
-        const std::uint64_t i = all ? k : chosen_[k];
-        const double along = square_[i] == kUnknown ? kUnknown : curvature(i);
-        if (along == 0 || problem_.upper(i) == 0) continue;  // its variable cannot move
-        rows_.add(i, problem_.y[i], alpha_[i], along);
-      }
+    rows_.begin(count, std::clamp<std::uint64_t>(count / kRuns, 1, neighbours_.run));
+    for (std::uint64_t k = 0; k < count; ++k) {
+      const std::uint64_t i = all ? k : chosen_[k];
+      const double along = square_[i] == kUnknown ? kUnknown : curvature(i);
+      if (along == 0 || problem_.upper(i) == 0) continue;  // its variable cannot move
+      rows_.add(i, problem_.y[i], alpha_[i], along);
     }
+    shuffle(0);
+    rows_.lay_out(slow(), pool_);
+    take_step();
+  }
+
+  // Their order in an epoch. The same one again and again is much slower: what a row's step leaves
+  // undone is then always left to the same rows.
+  void shuffle(std::uint64_t epoch) {
+    Random random(options_.seed, refreshes_, epoch);
+    rows_.shuffle_runs(random);
     const std::span<Item> items = rows_.items();
     for (std::size_t k = 0; neighbours_.mix && k < items.size(); k += neighbours_.window) {
       random.shuffle(items.subspan(k, std::min<std::size_t>(neighbours_.window, items.size() - k)));
     }
-    rows_.lay_out(slow(), pool_);
-    take_step();
   }
 
   bool squares_come_later() const { return nothing_known() && !problem_.free_bias; }
@@ -410,6 +414,7 @@ class DualDescent {
   bool descend_by_epochs() {
     const double begun = passes();
     for (std::uint64_t count = 1; count <= kMaxEpochs || passes() - begun < kLeastWork; ++count) {
+      if (count > 1) shuffle(count);
       if (!epoch(false)) return false;
       if (awake_ == 0 || near_target()) break;
       if (near_enough() && passes() - begun >= kLeastWork) break;
@@ -440,10 +445,13 @@ class DualDescent {
     return true;
   }
 
-  bool near_target() const {
-    return estimate_ * trust_ < monitor_.limits().gap * best_point_.primal();
+  // P - D after the last epoch. An estimate is of the points on the way of an epoch: where the next
+  // one would bring it is where it ended.
+  double expected_gap() const { return estimate_ * decay_ * trust_; }
+  bool near_target() const { return expected_gap() < monitor_.limits().gap * best_point_.primal(); }
+  bool near_enough() const {
+    return near_target() || expected_gap() < (slow() ? kNextOfLeaps : kNextLook) * exact_gap_;
   }
-  bool near_enough() const { return near_target() || estimate_ * trust_ < kNextLook * exact_gap_; }
 
   // One visit to every row chosen, in their order or from last to first.
   bool epoch(bool backward) {
@@ -477,7 +485,9 @@ class DualDescent {
     if (descent.visits > 0) {
       rest_beyond_ = kRestFactor * std::sqrt(descent.squares / static_cast<double>(descent.visits));
     }
+    const double before = estimate_;
     estimate_ = descent.estimate - (problem_.free_bias ? bias() * sum_ : 0.0);
+    decay_ = before > 0 ? std::clamp(estimate_ / before, kFastest, 1.0) : 1.0;
     return true;
   }
 
@@ -659,7 +669,8 @@ class DualDescent {
   double dual_ = 0;     // alpha = 0 is feasible
   double exact_gap_ = 0;
   double estimate_ = 0;  // of P - D, from the rows visited in the last epoch
-  double trust_ = 1;     // exact gap / estimate, as seen at the last refresh
+  double decay_ = 1;     // of the estimate, from one epoch to the next
+  double trust_ = 1;     // exact gap / what was expected, as seen at the last refresh
   double rest_beyond_ = 0;
   bool at_zero_ = true;  // w = 0: no exact pass was needed yet
   std::uint64_t refreshes_ = 0;

@@ -12,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "base/parallel.h"
+#include "base/random.h"
 #include "data/problem.h"
 #include "kernels/kernels.h"
 
@@ -64,9 +65,11 @@ class WorkingRows {
 
   explicit WorkingRows(const CsrView<Value>& m) : m_(m) {}
 
-  // Rows are chosen anew, one after the other, so many. Their order may be changed before
-  // lay_out(), after which they can be visited: `often`, or a few times.
-  void begin(std::size_t count) {
+  // Rows are chosen anew, ascending, so many. Each `run` of them, which are neighbours and read
+  // faster together, stays together when all are shuffled. After lay_out() they can be visited:
+  // `often`, or a few times.
+  void begin(std::size_t count, std::size_t run) {
+    run_ = run;
     items_.clear();
     reserve_huge(items_, count);
   }
@@ -83,6 +86,14 @@ class WorkingRows {
     for (const Item& item : items_) size += item.size;
     if (static_cast<double>(size) < kCopyBelow * static_cast<double>(m_.offsets[m_.rows])) {
       copy(size, pool);
+    }
+  }
+
+  void shuffle_runs(Random& random) {
+    const auto run = [&](std::size_t n) { return items().subspan(n * run_, run_); };
+    for (std::size_t n = items_.size() / run_; n > 1; --n) {
+      const std::size_t other = random.below(n);
+      if (other != n - 1) std::ranges::swap_ranges(run(n - 1), run(other));
     }
   }
 
@@ -134,6 +145,7 @@ class WorkingRows {
 
   const CsrView<Value>& m_;
   std::vector<Item> items_;
+  std::size_t run_ = 1;
   Buffer<std::uint32_t> copied_columns_;
   Buffer<Value> copied_values_;
   const std::uint32_t* columns_ = nullptr;
