@@ -386,12 +386,7 @@ class DualDescent {
   // Their order in an epoch. The same one again and again is much slower: what a row's step leaves
   // undone is then always left to the same rows.
   void shuffle(std::uint64_t epoch) {
-    Random random(options_.seed, refreshes_, epoch);
-    rows_.shuffle_runs(random);
-    const std::span<Item> items = rows_.items();
-    for (std::size_t k = 0; neighbours_.mix && k < items.size(); k += neighbours_.window) {
-      random.shuffle(items.subspan(k, std::min<std::size_t>(neighbours_.window, items.size() - k)));
-    }
+    rows_.shuffle(Random(options_.seed, refreshes_, epoch), neighbours_);
   }
 
   bool squares_come_later() const { return nothing_known() && !problem_.free_bias; }

@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "data/problem.h"
 #include "kernels/kernels.h"
+#include "solve/batches.h"
 
 namespace hinge {
 
@@ -89,11 +90,15 @@ class WorkingRows {
     }
   }
 
-  void shuffle_runs(Random& random) {
+  void shuffle(Random random, const Neighbours& neighbours) {
     const auto run = [&](std::size_t n) { return items().subspan(n * run_, run_); };
     for (std::size_t n = items_.size() / run_; n > 1; --n) {
       const std::size_t other = random.below(n);
       if (other != n - 1) std::ranges::swap_ranges(run(n - 1), run(other));
+    }
+    for (std::size_t k = 0; neighbours.mix && k < items_.size(); k += neighbours.window) {
+      random.shuffle(
+          items().subspan(k, std::min<std::size_t>(neighbours.window, items_.size() - k)));
     }
   }
 
