@@ -89,9 +89,9 @@ struct DescentRow {
   double curvature;  // of the dual along alpha; kUnknown: its first visit finds |x|^2 + unit^2
 };
 
-// Descent in the dual, one variable after the other: each goes to its minimum inside the box, or
-// `stride` times as far, and w with it. A row whose variable is at a bound, and is held there by a
-// gradient beyond `rest`, falls asleep.
+// Descent in the dual, one variable after the other: each goes to its minimum inside the box, and w
+// with it. A row whose variable is at a bound, and is held there by a gradient beyond `rest`, falls
+// asleep.
 template <class Value>
 struct Descent {
   const std::uint32_t* columns;  // of all rows, from where their offsets count
@@ -101,7 +101,6 @@ struct Descent {
   double cost;
   double rest;
   double* w;
-  double stride = 1;
   // One more column, if any: of its weight v scores take shift + gain v, and v += unit a where w +=
   // a x.
   double shift = 0, gain = 0, unit = 0, v = 0;

@@ -36,9 +36,6 @@ constexpr double kExactShare = 4;         // and until they took so many passes 
 constexpr double kFirstLook = 0.06;       // first exact pass: estimated gap below this share of P
 constexpr double kNextLook = 0.05;        // later ones: below this share of the last exact gap,
 constexpr double kNextOfLeaps = 0.2;      // or this one
-constexpr double kLongStride = 1.25;      // of steps, before the last epoch,
-constexpr double kShortStride = 0.65;     // and in it; but none of both
-constexpr double kFastDecay = 0.5;        // where an epoch brings the gap down to this and less
 constexpr double kFewInside = 0.001;      // of the rows; with fewer between bounds one epoch may do
 constexpr double kMostDoubt = 5;          // of an estimate, which leaves out rows: so many times it
 constexpr double kFastest = 0.2;          // decay of estimates that is believed
@@ -411,16 +408,15 @@ class DualDescent {
 
   bool descend_by_epochs() {
     const double begun = passes();
-    const bool first = refreshes_ == 1;
     for (std::uint64_t count = 1; count <= kMaxEpochs || passes() - begun < kLeastWork; ++count) {
       if (count > 1) shuffle(count);
-      // Long steps bring D up faster; but P is lower where the last steps were short.
-      const bool last = !first && near_enough((count == 1 ? exact_gap_ : expected_gap()) * decay_);
-      const bool evenly = first || decay_ <= kFastDecay;
-      if (!epoch(false, evenly ? 1 : last ? kShortStride : kLongStride)) return false;
-      if (last || awake_ == 0 || (first && near_enough(expected_gap()))) break;
-      if (first && static_cast<double>(inside_) < kFewInside * static_cast<double>(m_.rows)) break;
-      if (first && count > 1 && estimate_ < kFirstLook * best_point_.primal()) break;
+      if (!epoch(false)) return false;
+      if (awake_ == 0 || near_target()) break;
+      if (near_enough() && passes() - begun >= kLeastWork) break;
+      if (refreshes_ == 1 &&
+          static_cast<double>(inside_) < kFewInside * static_cast<double>(m_.rows))
+        break;
+      if (refreshes_ == 1 && count > 1 && estimate_ < kFirstLook * best_point_.primal()) break;
       if (static_cast<double>(awake_) < kLeastAwake * static_cast<double>(rows_.items().size())) {
         store();
         rows_.leave_sleepers();
@@ -433,12 +429,12 @@ class DualDescent {
     mark();
     const double begun = passes();
     for (std::uint64_t count = 2; count <= kMaxEpochs; count += 2) {
-      if (!epoch(false, 1) || !epoch(true, 1)) return false;
+      if (!epoch(false) || !epoch(true)) return false;
       leap();
       if (leaps_++ == 0) mean_.assign(w_.size(), 0.0);
       for (std::size_t j = 0; j < w_.size(); ++j) mean_[j] += w_[j];
-      if (awake_ == 0 || expected_gap() < target()) break;
-      if (near_enough(expected_gap()) && passes() - begun >= kLeastWork) break;
+      if (awake_ == 0 || near_target()) break;
+      if (near_enough() && passes() - begun >= kLeastWork) break;
       if (leaps_ >= kLeaps && passes() - begun >= kExactShare) break;
     }
     return true;
@@ -447,20 +443,19 @@ class DualDescent {
   // P - D after the last epoch. An estimate is of the points on the way of an epoch: where the next
   // one would bring it is where it ended.
   double expected_gap() const { return estimate_ * decay_ * trust_; }
-  double target() const { return monitor_.limits().gap * best_point_.primal(); }
-  bool near_enough(double gap) const {
-    return gap < std::max(target(), (slow() ? kNextOfLeaps : kNextLook) * exact_gap_);
+  bool near_target() const { return expected_gap() < monitor_.limits().gap * best_point_.primal(); }
+  bool near_enough() const {
+    return near_target() || expected_gap() < (slow() ? kNextOfLeaps : kNextLook) * exact_gap_;
   }
 
   // One visit to every row chosen, in their order or from last to first.
-  bool epoch(bool backward, double stride) {
+  bool epoch(bool backward) {
     const std::span<Item> items = rows_.items();
     Descent<Value> descent = rows_.descent();
     descent.factor = problem_.costs.empty() ? nullptr : problem_.costs.data();
     descent.cost = problem_.cost;
     descent.rest = nothing_known() ? std::numeric_limits<double>::infinity() : rest_beyond_;
     descent.w = w_.data();
-    descent.stride = stride;
     double* const v = problem_.free_bias ? &sum_ : problem_.bias != 0 ? &w_.back() : nullptr;
     if (problem_.free_bias) {
       descent.shift = centre_;
@@ -683,6 +678,15 @@ class DualDescent {
 };
 
 }  // namespace
+
+double dual_memory(const Dataset& data, std::uint64_t dimension, double gap) {
+  // Variables, gradients, items and what leaps and line searches keep of each row; copies of rows;
+  // w, the best one, and those of leaps.
+  const double entry = data.precision() == Precision::f32 ? 8 : 12;
+  return 136 * static_cast<double>(data.rows()) +
+         kCopyBelow * entry * static_cast<double>(data.nonzeros()) +
+         8 * 6 * static_cast<double>(dimension) + merging_memory(data, dimension, gap);
+}
 
 Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                     Pool& pool) {

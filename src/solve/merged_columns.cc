@@ -7,7 +7,6 @@
 #include <variant>
 
 #include "data/dataset_builder.h"
-#include "solve/working_rows.h"
 
 namespace hinge {
 namespace {
@@ -147,15 +146,6 @@ std::vector<double> MergedColumns::expand(std::span<const double> w) const {
     }
   }
   return out;
-}
-
-double dual_memory(const Dataset& data, std::uint64_t dimension, double gap) {
-  // Variables, gradients, items and what leaps and line searches keep of each row; copies of rows;
-  // w, the best one, and those of leaps.
-  const double entry = data.precision() == Precision::f32 ? 8 : 12;
-  return 136 * static_cast<double>(data.rows()) +
-         kCopyBelow * entry * static_cast<double>(data.nonzeros()) +
-         8 * 6 * static_cast<double>(dimension) + merging_memory(data, dimension, gap);
 }
 
 }  // namespace hinge
