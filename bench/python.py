@@ -7,8 +7,9 @@ Fits have the same C and no intercept; hinge proves a gap of 1e-3, on one thread
 LinearSVC(loss="hinge"), which has no threads, gets the loosest tol of a list at which its objective is no worse than hinge's,
 SGDClassifier the fewest epochs; objectives are computed here, in double. Which tol does depends on the random order of rows, so
 hinge and LinearSVC are run with several random states, each against the other's same: seconds are means over them. Of each
-the fastest of --repeat runs counts, all taken in turn. SGDClassifier has one state. Reading is of covtype as plain text, scores are of the test rows of imdb against scipy's product. Sets that are not in FOLDER
-(NAME-train.svm[.xz]) are left out. A ratio is theirs / ours: above 1 hinge is faster.
+the fastest of --repeat runs counts, all taken in turn. SGDClassifier has one state. Reading is of covtype as plain text,
+scores are of the test rows of imdb against scipy's product. Sets that are not in FOLDER (NAME-train.svm[.xz]) are left out. A
+ratio is theirs / ours: above 1 hinge is faster.
 """
 import argparse
 import copy
