@@ -22,6 +22,7 @@ LAYERS = {
     "generate": {"base"},
     "risk": {"base", "data", "kernels"},
     "solve": {"base", "data", "kernels", "risk"},
+    "dual": {"base", "data", "kernels", "risk", "solve"},
     "newton": {"base", "data", "kernels", "risk", "solve"},
     "proof": {"base", "data"},
     "model": {"base", "data", "kernels", "proof"},
@@ -108,8 +109,8 @@ class Checker:
             message = include_breach(name, path, match[2], match[1] == "<")
             if message:
                 self.report(name, line_of(text, match.start()), message)
-        if name.startswith("src/solve/"):
-            search(CONDITIONAL, "no conditional compilation in src/solve")
+        if name.startswith(("src/solve/", "src/dual/", "src/newton/")):
+            search(CONDITIONAL, "no conditional compilation in solvers")
         if name.startswith(("src/", "python/")):  # the module is the library, too
             for pattern, message in FORBIDDEN_IN_SRC:
                 search(pattern, message)

@@ -82,7 +82,7 @@ struct SolverOptions {
 Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                     Pool& pool);
 
-// The same on several ranks (dual_ranks.cc): every rank descends on its own rows, then all steps
+// The same on several ranks (dual/dual_ranks.cc): every rank descends on its own rows, then all steps
 // are added up. It begins at alpha of a start, tells no state, and takes no free bias.
 Solution solve_dual_on_ranks(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                              Pool& pool);

@@ -1,4 +1,4 @@
-#include "solve/working_rows.h"
+#include "dual/working_rows.h"
 
 #include <gtest/gtest.h>
 

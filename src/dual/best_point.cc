@@ -1,4 +1,4 @@
-#include "solve/best_point.h"
+#include "dual/best_point.h"
 
 #include <algorithm>
 #include <cmath>

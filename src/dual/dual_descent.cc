@@ -18,12 +18,12 @@
 #include "base/random.h"
 #include "risk/free_bias.h"
 #include "solve/batches.h"
-#include "solve/best_point.h"
-#include "solve/gradients.h"
-#include "solve/merged_columns.h"
+#include "dual/best_point.h"
+#include "dual/gradients.h"
+#include "dual/merged_columns.h"
 #include "solve/solver.h"
 #include "solve/stall_watch.h"
-#include "solve/working_rows.h"
+#include "dual/working_rows.h"
 
 namespace hinge {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/parallel.h"
 #include "data/problem.h"
 #include "kernels/kernels.h"
-#include "solve/working_rows.h"
+#include "dual/working_rows.h"
 
 namespace hinge {
 

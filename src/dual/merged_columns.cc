@@ -1,4 +1,4 @@
-#include "solve/merged_columns.h"
+#include "dual/merged_columns.h"
 
 #include <algorithm>
 #include <cmath>

@@ -24,7 +24,7 @@
 #include "risk/passes.h"
 #include "solve/solver.h"
 #include "solve/stall_watch.h"
-#include "solve/working_rows.h"
+#include "dual/working_rows.h"
 
 namespace hinge {
 namespace {
