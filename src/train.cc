@@ -74,6 +74,7 @@ class Trainer {
       check_scale(seen, warnings);
       prepare(warnings);
       shape_.model.origin.fingerprint = seen.fingerprint;
+      begin_in_floats(seen);
     }
     check_pegasos();
     cut_into_groups(costs.size(), warnings);
@@ -125,6 +126,17 @@ class Trainer {
     } else {
       work_upwards(costs);
     }
+  }
+
+  // Whether descent may, and the rows for it. Few values are not worth it.
+  void begin_in_floats(const Survey& seen) {
+    constexpr std::uint64_t kWorth = 100'000;
+    const bool tame = seen.largest == 0;
+    t_.floats = t_.choice.solver == Solver::dual && t_.comm == nullptr && tame &&
+                t_.rows->nonzeros() >= kWorth;
+    const auto* const m = std::get_if<CsrView<double>>(&t_.rows->view());
+    if (!t_.floats || m == nullptr) return;
+    t_.rough.emplace(*m, choose_kernels(t_.options.instruction_set), pool_);
   }
 
   // From the smallest cost up, each from where the last one ended.

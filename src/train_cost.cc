@@ -201,7 +201,9 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
                            .planes = t_.options.planes,
                            .start = starts,
                            .kernel_memory = t_.kernel_memory,
-                           .comm = t_.comm};
+                           .comm = t_.comm,
+                           .floats = t_.floats,
+                           .rough = t_.rough ? &*t_.rough : nullptr};
   options.pegasos.kernel = model.kernel;
   if (group.state && !joined) options.resume = *group.state;
   const Stopwatch solve_clock;

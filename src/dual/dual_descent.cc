@@ -11,19 +11,22 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "base/archive.h"
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "risk/free_bias.h"
-#include "solve/batches.h"
 #include "dual/best_point.h"
 #include "dual/gradients.h"
+#include "dual/leaps.h"
 #include "dual/merged_columns.h"
+#include "dual/rough_rows.h"
+#include "dual/working_rows.h"
+#include "risk/free_bias.h"
+#include "solve/batches.h"
 #include "solve/solver.h"
 #include "solve/stall_watch.h"
-#include "dual/working_rows.h"
 
 namespace hinge {
 namespace {
@@ -51,7 +54,10 @@ constexpr double kSearchBeyond = 0.2;     // and where the gap is above this sha
 constexpr double kLeapAfter = 20;         // epochs: the problem is not one of the easy ones
 constexpr double kLeapWidth = 8;          // later by so much for each column a nonzero
 constexpr double kMeanAbove = 1;      // times the best gap, above which the mean is better than w
-constexpr double kLeapNoise = 2e-15;  // of |w|^2, times its length: a gain below is rounding
+constexpr double kRoughGap = 1e-3;    // below it w is in doubles
+constexpr double kRoughNoise = 1e-5;  // of P, that a rough look may be off
+constexpr double kMostDrift = 0.1;    // of the gap, that roughness may make out
+constexpr double kLeastFall = 0.7;    // of the gap, from one look to the next
 constexpr double kLeastAwake = 0.6;   // of the rows chosen; below, the others are left out
 
 template <class Value>
@@ -69,12 +75,13 @@ class DualDescent {
         pool_(pool),
         regularised_(problem.regularised()),
         neighbours_(neighbours_in(*problem.data, m.rows)),
-        w_(huge_vector(problem.dimension())),
+        here_{.w = huge_vector(problem.dimension())},
         alpha_(huge_vector(m.rows)),
         square_(huge_vector(m.rows, kUnknown)),
-        gradients_(problem, m, kernels_, pool),
+        gradients_(problem, m, options.rough, kernels_, pool),
         best_point_(problem, kernels_),
-        rows_(m) {
+        rows_(m),
+        leaps_(problem, m, kernels_, rows_, here_) {
     for (std::uint64_t i = 0; problem.free_bias && i < m.rows; ++i) {
       if (problem.y[i] > 0) slope_ -= problem.factor(i);
     }
@@ -87,7 +94,7 @@ class DualDescent {
       monitor_.interrupt();
       look_once_more();
     }
-    solution_.w = unmeasured_          ? std::move(w_)
+    solution_.w = unmeasured_          ? std::move(here_.w)
                   : unkept_ != nullptr ? std::move(*unkept_)
                                        : best_point_.take();
     solution_.alpha = std::move(best_alpha_.empty() ? alpha_ : best_alpha_);
@@ -97,22 +104,24 @@ class DualDescent {
   // The state after a refresh, when rows are about to be chosen anew, and w was computed from the
   // variables if there were leaps.
   void archive(Archive& archive) {
-    archive.sized(w_, problem_.dimension());
+    archive.sized(here_.w, problem_.dimension());
+    archive.sized_or_empty(rough_w_, problem_.dimension());
+    archive.require(!rough() || may_be_rough());
+    archive(drift_, gap_before_);
     archive.sized(alpha_, m_.rows);
     archive.sized(best_alpha_, problem_.free_bias ? m_.rows : 0);
     archive.sized(gradients_.all(), m_.rows);
-    archive.sized_or_empty(step_by_row_, m_.rows);
-    archive.sized(step_w_, step_by_row_.empty() ? 0 : problem_.dimension());
-    archive(step_sum_, best_point_, dual_, exact_gap_, estimate_, decay_, trust_, rest_beyond_,
+    archive(leaps_, best_point_, dual_, exact_gap_, estimate_, decay_, trust_, rest_beyond_,
             refreshes_, stall_);
-    archive(at_zero_, best_, centre_, sum_, stiffness_, search_, solution_.iterations,
-            solution_.rows_touched);
+    archive(at_zero_, best_, here_.centre, here_.sum, here_.stiffness, search_,
+            solution_.iterations, solution_.rows_touched);
   }
 
  private:
   void work() {
     if (options_.resume.empty()) {
       start();
+      if (may_be_rough()) narrow();
       refresh();
     } else {
       const Pool::Grace grace(pool_, kLastLook);  // lest the state be lost
@@ -126,8 +135,10 @@ class DualDescent {
     while (!report()) {
       keep_best();
       monitor_.offer_state([this] { return state_of(*this); });
+      if (rough() && enough_of_rough()) sharpen();
       choose_rows();
       if (!descend()) {
+        ending_ = true;
         refresh();
         break;
       }
@@ -143,12 +154,14 @@ class DualDescent {
   // where all begins. The dual variables are feasible at any moment, but for a free bias, with
   // which the best of an exact pass are returned.
   void look_once_more() {
+    ending_ = true;
     try {
       const Pool::Grace grace(pool_, kLastLook);
       refresh();
     } catch (const Interrupted&) {
       if (refreshes_ <= 1 && options_.start.empty()) {
-        if (problem_.free_bias) w_.back() = bias();
+        if (rough()) std::ranges::copy(rough_w_, here_.w.begin());
+        if (problem_.free_bias) here_.w.back() = here_.bias();
         unmeasured_ = true;
       }
     }
@@ -163,7 +176,9 @@ class DualDescent {
     gradients_.for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
         if (later && m_.size_of(i) > 0) continue;
-        square_[i] = square_in_lanes(row_of(m_, i)) + constant;
+        square_[i] = (options_.rough != nullptr ? options_.rough->square[i]
+                                                : square_in_lanes(row_of(m_, i))) +
+                     constant;
         // A row of zeros loses its full cost whatever w is: its variable belongs at the bound.
         if (square_[i] == 0 && !problem_.free_bias) alpha_[i] = problem_.upper(i);
       }
@@ -174,7 +189,7 @@ class DualDescent {
       mean /= static_cast<double>(m_.rows);
       for (std::uint64_t i = 0; i < m_.rows; ++i) upper += problem_.upper(i);
       // Beside short rows or small costs, enough that the variables can carry b where it belongs.
-      stiffness_ = std::max(kStiffness * mean, upper > 0 ? kLeastPull / upper : 1.0);
+      here_.stiffness = std::max(kStiffness * mean, upper > 0 ? kLeastPull / upper : 1.0);
     }
     if (options_.start.empty() || !options_.resume.empty()) return;
     if (!options_.start[0].alpha.empty()) begin_at(options_.start[0]);
@@ -183,7 +198,7 @@ class DualDescent {
 
   // A primal point from elsewhere.
   void compare(const std::vector<double>& w) {
-    BoxedSums sums = gradients_.find_and_weigh(w, alpha_);
+    BoxedSums sums = gradients_.find_and_weigh(std::span<const double>(w), alpha_);
     if (problem_.free_bias) sums = gradients_.shift_and_weigh(w.back(), alpha_);
     const double square = square_of_weights(w);
     if (!std::isfinite(square / 2 + sums.loss)) return;
@@ -200,16 +215,16 @@ class DualDescent {
       move(i, start.alpha[i]);
       sum += alpha_[i];
     }
-    const double norm = square_of_weights(w_);
+    const double norm = square_of_weights(here_.w);
     const double factor = norm > sum ? sum / norm : 1;
-    for (double& x : w_) x *= factor;
+    for (double& x : here_.w) x *= factor;
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
       if (curvature(i) > 0) alpha_[i] *= factor;
     }
     if (problem_.free_bias) {
-      sum_ *= factor;
+      here_.sum *= factor;
       best_ = start.w.back();
-      centre_ = best_ - stiffness_ * sum_;
+      here_.centre = best_ - here_.stiffness * here_.sum;
     }
     at_zero_ = false;
     solution_.rows_touched += m_.rows;
@@ -221,10 +236,9 @@ class DualDescent {
   }
 
   // Of the dual along a variable.
-  double curvature(std::uint64_t i) const { return square_[i] + stiffness_; }
+  double curvature(std::uint64_t i) const { return square_[i] + here_.stiffness; }
 
   // ---- The free bias.
-  double bias() const { return centre_ + stiffness_ * sum_; }
 
   // Brings sum_i a_i y_i back to 0 by rows between their bounds: some of them, lest it cost an
   // epoch, each by as much as the others as far as it can; then others. Where that does not do, all
@@ -239,27 +253,27 @@ class DualDescent {
       if (alpha_[i] > 0 && alpha_[i] < problem_.upper(i)) between.push_back(i);
     }
     const std::size_t step = std::max<std::size_t>(1, between.size() / kEnough);
-    for (std::size_t round = 0; round < kRounds && std::abs(sum_) > kLeft * scale; ++round) {
+    for (std::size_t round = 0; round < kRounds && std::abs(here_.sum) > kLeft * scale; ++round) {
       const std::size_t from = round % step;
       if (from >= between.size()) break;
-      const double each = sum_ / static_cast<double>((between.size() - from + step - 1) / step);
+      const double each =
+          here_.sum / static_cast<double>((between.size() - from + step - 1) / step);
       for (std::size_t k = from; k < between.size(); k += step) {
         const std::uint64_t i = between[k];
         move(i, std::clamp(alpha_[i] - problem_.y[i] * each, 0.0, problem_.upper(i)));
       }
     }
-    if (std::abs(sum_) > kLeft * scale) {
+    if (std::abs(here_.sum) > kLeft * scale) {
       std::vector<double> balanced = alpha_;
       balance(problem_, balanced);
       for (std::uint64_t i = 0; i < m_.rows; ++i) move(i, balanced[i]);
     }
-    sum_ = 0;
-    for (std::uint64_t i = 0; i < m_.rows; ++i) sum_ += alpha_[i] * problem_.y[i];
+    here_.sum = 0;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) here_.sum += alpha_[i] * problem_.y[i];
   }
 
-  // The bias that is best at a point.
-  double best_bias_at(std::span<const double> point) {
-    gradients_.find(point);
+  // The bias that is best at the point of the gradients.
+  double best_bias() {
     std::vector<double> places(m_.rows);  // of the bias, where losses bend
     gradients_.for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) places[i] = -problem_.y[i] * gradients_.all()[i];
@@ -273,50 +287,91 @@ class DualDescent {
     unkept_ = nullptr;
   }
 
-  // Exact D, and P and gradients at w from all rows; remembers the best point. Leaps go to and fro
-  // about the optimum: where w is far worse than the best point, their mean takes its place.
+  // What a look at all rows finds, at a point.
+  struct Look {
+    BoxedSums sum;
+    double square = 0;  // |w|^2
+    double norm = 0;    // |v|^2, v = sum_i a_i y_i x_i
+    double primal() const { return square / 2 + sum.loss; }
+  };
+
+  // Where there is no point yet, it is 0.
+  template <class Weight>
+  BoxedSums sums_at(std::span<const Weight> point) {
+    if (!problem_.free_bias) return gradients_.find_and_weigh(point, alpha_);
+    gradients_.find(point);
+    best_ = best_bias();
+    if (at_zero_) here_.centre = best_;
+    return gradients_.shift_and_weigh(best_, alpha_);
+  }
+
+  // <w, v> at the point that was looked at.
+  double inner() { return inner_by_rows(alpha_, gradients_.all()) - here_.sum * best_; }
+
+  Look look_at(const std::vector<double>& point) {
+    Look look = {.sum = sums_at(at_zero_ ? std::span<const double>() : point)};
+    // Where columns are more than rows. Before leaps only: w and the variables drift apart.
+    const bool by_rows = !problem_.free_bias && m_.rows < here_.w.size() && !slow();
+    look.norm = by_rows ? inner() : square_of_weights(here_.w);
+    look.square = &point == &here_.w ? look.norm : square_of_weights(point);
+    return look;
+  }
+
+  // At w in floats, which is v but for its rounding and that of the rows. |v|^2 is
+  // 2 <w, v> - |w|^2 + |v - w|^2, of which the last is a rounding of a rounding.
+  Look look_at_floats(double square) {
+    drift_ = 0;
+    Look look = {.sum = {}, .square = square, .norm = square};
+    if (!at_zero_ && !ending_ && !near_target()) {
+      look.sum = sums_at(std::span<const float>(rough_w_));
+      look.sum.loss += kRoughNoise * look.primal();
+      look.norm += 2 * kRoughNoise * look.primal();
+      const double left = look.primal() - (look.sum.alpha - look.norm / 2);
+      if (left > 2 * monitor_.limits().gap * look.primal()) return look;
+    }
+    look = {.sum = sums_at(at_zero_ ? std::span<const double>() : std::span<const double>(here_.w)),
+            .square = square};
+    const double product = at_zero_ ? 0 : inner();
+    look.norm = 2 * product - square;
+    drift_ = std::abs(product - square);
+    return look;
+  }
+
+  // P, D and gradients at w from all rows; remembers the best point. Leaps go to and fro about the
+  // optimum: where w is far worse than the best point, their mean takes its place.
   void refresh() {
     keep_best();
-    if (leapt_) rebuild();
-    const bool at_mean = leaps_ > 0 && estimate_ > kMeanAbove * exact_gap_;
+    if (leaps_.changed_w()) rebuild();
+    double square = rough() ? widen() : 0;
+    if (!std::isfinite(square)) sharpen();
+    const bool at_mean = leaps_.count() > 0 && estimate_ > kMeanAbove * exact_gap_;
     if (problem_.free_bias) {
-      centre_ = bias();
+      here_.centre = here_.bias();
       settle_sum();
+      if (rough()) {
+        narrow();
+        square = square_of_weights(here_.w);
+      }
     }
-    if (at_mean) {
-      for (double& x : mean_) x /= static_cast<double>(leaps_);
-    }
-    leaps_ = 0;
-    std::vector<double>& point = at_mean ? mean_ : w_;
-    const std::span<const double> nonzero = at_zero_ ? std::span<const double>() : point;
-    BoxedSums sum;
-    if (problem_.free_bias) {
-      best_ = best_bias_at(nonzero);
-      if (at_zero_) centre_ = best_;
-      sum = gradients_.shift_and_weigh(best_, alpha_);
-    } else {
-      sum = gradients_.find_and_weigh(nonzero, alpha_);
-    }
-    // Where columns are more than rows. Before leaps only: w and the variables drift apart.
-    const bool by_rows = !problem_.free_bias && m_.rows < w_.size() && !slow();
-    const double norm = by_rows ? inner_by_rows(alpha_, gradients_.all()) : square_of_weights(w_);
-    const double square = at_mean ? square_of_weights(point) : norm;
+    std::vector<double>& mean = leaps_.take_mean(at_mean);
+    std::vector<double>& point = at_mean ? mean : here_.w;
+    const Look look = rough() ? look_at_floats(square) : look_at(point);
     if (problem_.free_bias) point.back() = best_;
-    if (!std::isfinite(square / 2 + sum.loss)) {
+    if (!std::isfinite(look.primal())) {
       fail("solver.nonfinite",
            fmt::format("the objective is not finite after {:.0f} passes over the data", passes()),
            "scale the data, or lower --cost");
     }
     // With a free bias what is left of the sum is charged for (certificate.cc); and the bound may
     // fall again, as the sum is brought back to 0.
-    const double dual = sum.alpha - norm / 2 - std::abs(sum_ * best_);
+    const double dual = look.sum.alpha - look.norm / 2 - std::abs(here_.sum * best_);
     if (problem_.free_bias && (dual > dual_ || best_alpha_.empty())) best_alpha_ = alpha_;
     dual_ = std::max(dual_, dual);
     if (at_zero_ && !problem_.free_bias) {
-      best_point_.offer_zero(sum.loss);
+      best_point_.offer_zero(look.sum.loss);
     } else {
-      BestPoint::Point offered = {point, gradients_.all(), square, square / 2 + sum.loss};
-      if (by_rows) offered.alpha = alpha_;
+      BestPoint::Point offered = {point, gradients_.all(), look.square, look.primal()};
+      if (!rough() && !problem_.free_bias && !slow()) offered.alpha = alpha_;
       const double wanted = dual_ / (1 - std::min(0.5, monitor_.limits().gap));
       // Midway the next point will be better anyway.
       const double left = offered.primal - dual_;
@@ -324,11 +379,12 @@ class DualDescent {
                           left < kSearchBeyond * offered.primal;
       if (best_point_.offer(offered, midway ? offered.primal : wanted, slow())) unkept_ = &point;
     }
+    gap_before_ = exact_gap_;
     exact_gap_ = best_point_.primal() - dual;
     if (estimate_ > 0) {
       trust_ = std::clamp(exact_gap_ / (estimate_ * decay_), 1 / kMostDoubt, kMostDoubt);
     }
-    rest_beyond_ = kRestFactor * std::sqrt(sum.squares / static_cast<double>(m_.rows));
+    rest_beyond_ = kRestFactor * std::sqrt(look.sum.squares / static_cast<double>(m_.rows));
     if (!at_zero_) solution_.rows_touched += m_.rows;
     at_zero_ = false;
     ++refreshes_;
@@ -358,7 +414,7 @@ class DualDescent {
     const bool ended = stall_.stalled(relative_gap(), problem_.free_bias);
     // Rounds that come back to where they were: a stiffer bias ends that.
     const std::uint64_t idle = stall_.idle();
-    if (problem_.free_bias && idle > 0 && idle % kIdle == 0) stiffness_ *= 4;
+    if (problem_.free_bias && idle > 0 && idle % kIdle == 0) here_.stiffness *= 4;
     return ended;
   }
 
@@ -380,7 +436,7 @@ class DualDescent {
     }
     shuffle(0);
     rows_.lay_out(slow(), pool_);
-    take_step();
+    leaps_.choose();
   }
 
   // Their order in an epoch. The same one again and again is much slower: what a row's step leaves
@@ -389,12 +445,14 @@ class DualDescent {
     rows_.shuffle(Random(options_.seed, refreshes_, epoch), neighbours_);
   }
 
-  bool squares_come_later() const { return nothing_known() && !problem_.free_bias; }
+  bool squares_come_later() const {
+    return nothing_known() && !problem_.free_bias && options_.rough == nullptr;
+  }
   bool nothing_known() const { return solution_.iterations == 0 && options_.start.empty(); }
 
   // Leaps take passes over w, which wide data must be worth.
   bool slow() const {
-    const double width = static_cast<double>(w_.size()) /
+    const double width = static_cast<double>(here_.w.size()) /
                          std::max(1.0, static_cast<double>(problem_.data->nonzeros()));
     return static_cast<double>(solution_.iterations) >= kLeapAfter * (1 + kLeapWidth * width);
   }
@@ -426,16 +484,14 @@ class DualDescent {
   }
 
   bool descend_by_leaps() {
-    mark();
+    leaps_.mark();
     const double begun = passes();
     for (std::uint64_t count = 2; count <= kMaxEpochs; count += 2) {
       if (!epoch(false) || !epoch(true)) return false;
-      leap();
-      if (leaps_++ == 0) mean_.assign(w_.size(), 0.0);
-      for (std::size_t j = 0; j < w_.size(); ++j) mean_[j] += w_[j];
+      solution_.rows_touched += leaps_.leap();
       if (awake_ == 0 || near_target()) break;
       if (near_enough() && passes() - begun >= kLeastWork) break;
-      if (leaps_ >= kLeaps && passes() - begun >= kExactShare) break;
+      if (leaps_.count() >= kLeaps && passes() - begun >= kExactShare) break;
     }
     return true;
   }
@@ -448,29 +504,78 @@ class DualDescent {
     return near_target() || expected_gap() < (slow() ? kNextOfLeaps : kNextLook) * exact_gap_;
   }
 
+  // ---- w in floats.
+  bool rough() const { return !rough_w_.empty(); }
+  bool may_be_rough() const {
+    return options_.floats && (std::is_same_v<Value, float> || options_.rough != nullptr);
+  }
+  // Near the optimum, or where the rows, taken roughly, are others than they are.
+  bool enough_of_rough() const {
+    return slow() || relative_gap() < kRoughGap || drift_ > kMostDrift * exact_gap_ ||
+           (refreshes_ > 2 && exact_gap_ > kLeastFall * gap_before_);
+  }
+  void narrow() {
+    reserve_huge(rough_w_, here_.w.size());
+    rough_w_.resize(here_.w.size());
+    for (std::size_t j = 0; j < here_.w.size(); ++j) rough_w_[j] = static_cast<float>(here_.w[j]);
+  }
+  // Returns |w|^2.
+  double widen() {
+    constexpr std::size_t kColumns = 1 << 15;
+    const std::size_t size = here_.w.size(), blocks = (size + kColumns - 1) / kColumns;
+    std::vector<double> squares(blocks);
+    pool_.run(blocks, [&](std::size_t block) {
+      const std::size_t begin = block * kColumns, end = std::min(begin + kColumns, size);
+      std::copy(&rough_w_[begin], rough_w_.data() + end, &here_.w[begin]);
+      const std::size_t counted = std::min(end, regularised_);
+      if (begin < counted) {
+        squares[block] = kernels_.dot_dense(&here_.w[begin], &here_.w[begin], counted - begin);
+      }
+    });
+    double sum = 0;
+    for (const double square : squares) sum += square;
+    return sum;
+  }
+  void sharpen() {
+    rough_w_ = {};
+    rebuild();
+  }
+
   // One visit to every row chosen, in their order or from last to first.
   bool epoch(bool backward) {
+    if (!rough()) return epoch(rows_.descent(), here_.w, backward);
+    if constexpr (std::is_same_v<Value, double>) {
+      Descent<std::int16_t, float> descent = descent_on<float>(options_.rough->m);
+      descent.scale = options_.rough->scale.data();
+      return epoch(descent, rough_w_, backward);
+    } else {
+      return epoch(descent_on<float>(m_), rough_w_, backward);
+    }
+  }
+  template <class V, class Weight>
+  bool epoch(Descent<V, Weight> descent, std::vector<Weight>& w, bool backward) {
     const std::span<Item> items = rows_.items();
-    Descent<Value> descent = rows_.descent();
+    descent.w = w.data();
     descent.factor = problem_.costs.empty() ? nullptr : problem_.costs.data();
     descent.cost = problem_.cost;
     descent.rest = nothing_known() ? std::numeric_limits<double>::infinity() : rest_beyond_;
-    descent.w = w_.data();
-    double* const v = problem_.free_bias ? &sum_ : problem_.bias != 0 ? &w_.back() : nullptr;
+    const bool with_bias = problem_.bias != 0 && !problem_.free_bias;
     if (problem_.free_bias) {
-      descent.shift = centre_;
-      descent.gain = stiffness_;
+      descent.shift = here_.centre;
+      descent.gain = here_.stiffness;
       descent.unit = 1;
-    } else {
+      descent.v = here_.sum;
+    } else if (with_bias) {
       descent.gain = descent.unit = problem_.bias;
+      descent.v = static_cast<double>(w.back());
     }
-    if (v != nullptr) descent.v = *v;
     for (std::size_t from = 0; from < items.size(); from += kPollRows) {
       if (monitor_.poll(passes())) return false;
       const std::uint64_t before = descent.visits;
       kernels_.descend(descent, &items[backward ? items.size() - 1 - from : from],
                        std::min(kPollRows, items.size() - from), backward ? -1 : 1);
-      if (v != nullptr) *v = descent.v;
+      if (problem_.free_bias) here_.sum = descent.v;
+      if (with_bias) w.back() = static_cast<Weight>(descent.v);
       solution_.rows_touched += descent.visits - before;
     }
     awake_ = descent.awake;
@@ -481,156 +586,35 @@ class DualDescent {
       rest_beyond_ = kRestFactor * std::sqrt(descent.squares / static_cast<double>(descent.visits));
     }
     const double before = estimate_;
-    estimate_ = descent.estimate - (problem_.free_bias ? bias() * sum_ : 0.0);
+    estimate_ = descent.estimate - (problem_.free_bias ? here_.bias() * here_.sum : 0.0);
     decay_ = before > 0 ? std::clamp(estimate_ / before, kFastest, 1.0) : 1.0;
     return true;
   }
 
-  // Where progress is slow, epochs go the same way again and again. From here to the best point of
-  //   alpha + s r + t p,   r: the way since the last leap, p: that leap with the way to it,
-  // cut off at the bounds. Were there none, that would be conjugate gradients, with an epoch there
-  // and back (which is a symmetric matrix) to condition them.
-  void leap() {
-    const std::span<Item> items = rows_.items();
-    const bool first = step_.empty();
-    double ww = 0, rr = 0, rp = 0, pp = 0, slope_r = 0, slope_p = 0;  // slopes: of the dual
-    for (std::size_t j = 0; j < regularised_; ++j) {
-      const double r = w_[j] - before_w_[j], p = first ? 0 : step_w_[j];
-      ww += w_[j] * w_[j];
-      rr += r * r;
-      rp += r * p;
-      pp += p * p;
-      slope_r -= w_[j] * r;
-      slope_p -= w_[j] * p;
-    }
-    if (problem_.free_bias) {
-      const double r = sum_ - before_sum_, p = first ? 0 : step_sum_;
-      rr += stiffness_ * r * r;
-      rp += stiffness_ * r * p;
-      pp += stiffness_ * p * p;
-      slope_r -= bias() * r;
-      slope_p -= bias() * p;
-    }
-    for (std::size_t k = 0; k < items.size(); ++k) {
-      slope_r += items[k].alpha - before_[k];
-      if (!first) slope_p += step_[k];
-    }
-    const double determinant = rr * pp - rp * rp;
-    double s = rr > 0 ? slope_r / rr : 0, t = 0;
-    if (determinant > 1e-12 * rr * pp) {
-      s = (slope_r * pp - slope_p * rp) / determinant;
-      t = (slope_p * rr - slope_r * rp) / determinant;
-    }
-    constexpr int kTries = 3;
-    for (int n = 0; n < kTries; ++n, s /= 2, t /= 2) {
-      if (leap_to(s, t, kLeapNoise * ww * (1 + std::abs(s) + std::abs(t)))) return;
-    }
-    mark();
-    step_.clear();
-    step_w_.clear();
-  }
-
-  // False: the bounds leave no more gain than that, and nothing has changed.
-  bool leap_to(double s, double t, double least) {
-    const std::span<Item> items = rows_.items();
-    const bool first = step_.empty();
-    const double sum_before = sum_;
-    if (leap_w_.empty()) leap_w_ = huge_vector(w_.size());
-    leap_.resize(items.size());
-    for (std::size_t j = 0; j < w_.size(); ++j) {
-      leap_w_[j] = w_[j] + s * (w_[j] - before_w_[j]) + (first ? 0 : t * step_w_[j]);
-    }
-    sum_ += s * (sum_ - before_sum_) + (first ? 0 : t * step_sum_);
-    double gain = 0;
-    for (std::size_t k = 0; k < items.size(); ++k) {
-      const Item& item = items[k];
-      const double wanted = item.alpha + s * (item.alpha - before_[k]) + (first ? 0 : t * step_[k]);
-      leap_[k] = std::clamp(wanted, 0.0, problem_.upper(item.row));
-      gain += leap_[k] - item.alpha;
-      if (leap_[k] == wanted) continue;
-      add(rows_.entries(item), (leap_[k] - wanted) * item.y, leap_w_, sum_);
-      ++solution_.rows_touched;
-    }
-    for (std::size_t j = 0; j < regularised_; ++j) {
-      const double way = leap_w_[j] - w_[j];
-      gain -= way * (w_[j] + way / 2);
-    }
-    if (problem_.free_bias) {
-      const double way = sum_ - sum_before;
-      gain -= way * (centre_ + stiffness_ * (sum_before + way / 2));
-    }
-    if (!(gain > least)) {
-      sum_ = sum_before;
-      return false;
-    }
-    step_.resize(items.size());
-    step_w_.resize(w_.size());
-    for (std::size_t k = 0; k < items.size(); ++k) {
-      step_[k] = leap_[k] - before_[k];
-      if (leap_[k] != items[k].alpha) items[k].asleep = false;
-      items[k].alpha = leap_[k];
-    }
-    for (std::size_t j = 0; j < w_.size(); ++j) step_w_[j] = leap_w_[j] - before_w_[j];
-    step_sum_ = sum_ - before_sum_;
-    w_.swap(leap_w_);
-    leapt_ = true;
-    mark();
-    return true;
-  }
-
-  // The last step goes on, but for the rows that are not among those chosen now.
-  void take_step() {
-    step_.clear();
-    if (step_by_row_.empty()) return;
-    for (const Item& item : rows_.items()) {
-      step_.push_back(std::exchange(step_by_row_[item.row], 0.0));
-    }
-    for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      add(row_of(m_, i), -step_by_row_[i] * problem_.y[i], step_w_, step_sum_);
-    }
-  }
-
-  // The next leap begins here.
-  void mark() {
-    before_.clear();
-    for (const Item& item : rows_.items()) before_.push_back(item.alpha);
-    before_w_ = w_;
-    before_sum_ = sum_;
-  }
-
   // w from the variables: leaps let rounding grow.
   void rebuild() {
-    std::ranges::fill(w_, 0.0);
-    sum_ = 0;
-    leapt_ = false;
-    for (std::uint64_t i = 0; i < m_.rows; ++i)
-      add(row_of(m_, i), alpha_[i] * problem_.y[i], w_, sum_);
+    std::ranges::fill(here_.w, 0.0);
+    here_.sum = 0;
+    leaps_.w_is_computed();
+    for (std::uint64_t i = 0; i < m_.rows; ++i) add(row_of(m_, i), alpha_[i] * problem_.y[i]);
   }
 
-  // What the epochs made of the variables, and the last step, whichever rows are chosen next.
+  // What the epochs made of the variables.
   void store() {
     for (const Item& item : rows_.items()) {
       alpha_[item.row] = item.alpha;
       if (square_[item.row] == kUnknown) square_[item.row] = item.curvature;
     }
-    step_by_row_.assign(step_.empty() ? 0 : m_.rows, 0.0);
-    for (std::size_t k = 0; k < step_.size(); ++k) step_by_row_[rows_.items()[k].row] = step_[k];
+    leaps_.store();
   }
 
   void move(std::uint64_t i, double alpha) {
-    add(row_of(m_, i), (alpha - alpha_[i]) * problem_.y[i], w_, sum_);
+    add(row_of(m_, i), (alpha - alpha_[i]) * problem_.y[i]);
     alpha_[i] = alpha;
   }
 
-  // w += a x, and what goes with it.
-  void add(const SparseRow<Value>& x, double a, std::vector<double>& w, double& sum) {
-    if (a == 0) return;
-    kernels_.add(x, a, w.data());
-    if (problem_.free_bias) {
-      sum += a;
-    } else if (problem_.bias != 0) {
-      w.back() += a * problem_.bias;
-    }
+  void add(const SparseRow<Value>& x, double a) {
+    add_row(problem_, kernels_, x, a, here_.w, here_.sum);
   }
 
   const Problem& problem_;
@@ -642,7 +626,11 @@ class DualDescent {
   const std::size_t regularised_;  // columns
   const Neighbours neighbours_;    // runs are no longer than these
 
-  std::vector<double> w_;
+  DualPoint here_;              // where epochs have come to
+  std::vector<float> rough_w_;  // in the place of w while that is enough; empty: it is not
+  double drift_ = 0;            // <w, v> and |w|^2 apart, when floats were last looked at
+  double gap_before_ = 0;       // exact_gap_ of the last refresh but one
+  bool ending_ = false;         // the next look is the last
   static constexpr double kUnknown = DescentRow::kUnknown;
   std::vector<double> alpha_, square_;  // square_[i] = |x_i|^2 + S^2
   Gradients<Value> gradients_;
@@ -654,14 +642,8 @@ class DualDescent {
   WorkingRows<Value> rows_;                // them, as the next epoch visits them
   std::size_t awake_ = 0;                  // among them
   std::size_t inside_ = 0;                 // between their bounds after a step of the last epoch
-  // Leaps: where the last one ended (before), and how it and the way to it went (step).
-  std::vector<double> before_, before_w_, step_, step_w_, leap_, leap_w_;
-  std::vector<double> step_by_row_;
-  double before_sum_ = 0, step_sum_ = 0;
-  std::vector<double> mean_;  // sum of w after each of them, since the last refresh
-  std::uint64_t leaps_ = 0;
-  bool leapt_ = false;  // since w was computed from the variables
-  double dual_ = 0;     // alpha = 0 is feasible
+  Leaps<Value> leaps_;
+  double dual_ = 0;  // alpha = 0 is feasible
   double exact_gap_ = 0;
   double estimate_ = 0;  // of P - D, from the rows visited in the last epoch
   double decay_ = 1;     // of the estimate, from one epoch to the next
@@ -670,9 +652,8 @@ class DualDescent {
   bool at_zero_ = true;  // w = 0: no exact pass was needed yet
   std::uint64_t refreshes_ = 0;
   StallWatch stall_;
-  double best_ = 0;                              // free bias at w
-  double centre_ = 0, sum_ = 0, stiffness_ = 0;  // c, sum_i a_i y_i, r
-  double slope_ = 0;                             // of the loss in a bias beyond all bends
+  double best_ = 0;   // free bias at w
+  double slope_ = 0;  // of the loss in a bias beyond all bends
   CrossingSearch search_;
   Solution solution_;
 };
@@ -685,7 +666,8 @@ double dual_memory(const Dataset& data, std::uint64_t dimension, double gap) {
   const double entry = data.precision() == Precision::f32 ? 8 : 12;
   return 136 * static_cast<double>(data.rows()) +
          kCopyBelow * entry * static_cast<double>(data.nonzeros()) +
-         8 * 6 * static_cast<double>(dimension) + merging_memory(data, dimension, gap);
+         (8 * 6 + 4) * static_cast<double>(dimension) + rough_memory(data) +
+         merging_memory(data, dimension, gap);
 }
 
 Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,

@@ -20,11 +20,11 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "dual/working_rows.h"
 #include "risk/line_search.h"
 #include "risk/passes.h"
 #include "solve/solver.h"
 #include "solve/stall_watch.h"
-#include "dual/working_rows.h"
 
 namespace hinge {
 namespace {

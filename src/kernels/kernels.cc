@@ -28,19 +28,29 @@ void gradients_scalar(const CsrView<Value>& m, std::uint64_t begin, std::uint64_
 }
 
 template <class Value>
+void gradients_rough_scalar(const CsrView<Value>& m, const float* scale, std::uint64_t begin,
+                            std::uint64_t end, const std::int8_t* y, const float* w, double shift,
+                            double* out) {
+  for (std::uint64_t i = begin; i < end; ++i) {
+    const double inner = scaled(dot_scalar_body(row_of(m, i), w), scale, i);
+    out[i - begin] = y[i] * (inner + shift) - 1;
+  }
+}
+
+template <class Value>
 void add_scalar(SparseRow<Value> row, double a, double* w) {
   add_body(row, a, w);
 }
 
-template <class Value>
-void descend_scalar(Descent<Value>& descent, DescentRow* first, std::size_t count,
+template <class Value, class Weight>
+void descend_scalar(Descent<Value, Weight>& descent, DescentRow* first, std::size_t count,
                     std::ptrdiff_t step) {
-  Descent<Value> d = descent;  // its own, which nothing that is stored can change
+  Descent<Value, Weight> d = descent;  // its own, which nothing that is stored can change
   for (std::size_t k = 0; k < count; ++k) {
     DescentRow* const row = begin_visit(d, first, k, count, step);
     if (row == nullptr) continue;
     const SparseRow<Value> x = entries_of(d, *row);
-    end_visit(d, *row, x, dot_scalar_body(x, d.w));
+    end_visit(d, *row, x, static_cast<double>(dot_scalar_body(x, d.w)));
   }
   descent = d;
 }
@@ -132,6 +142,9 @@ void add_outer(SparseRow<Value> row, double a, double* h, std::size_t stride) {
   attributes double blend_dense_##suffix(double t, const double* x, double* y, std::size_t size) { \
     return blend_dense_body(t, x, y, size);                                                        \
   }                                                                                                \
+  attributes Shortened shorten_##suffix(const double* x, std::size_t size, std::int16_t* out) {    \
+    return shorten_body(x, size, out);                                                             \
+  }                                                                                                \
   attributes double find_bends_##suffix(Bends& bends, double t_max) {                              \
     return find_bends_body(bends, t_max);                                                          \
   }                                                                                                \
@@ -180,8 +193,12 @@ constexpr Kernels kScalar = {.name = "scalar",
                              .add_f64 = add_scalar<double>,
                              .gradients_f32 = gradients_scalar<float>,
                              .gradients_f64 = gradients_scalar<double>,
+                             .gradients_rough_f32 = gradients_rough_scalar<float>,
+                             .gradients_rough_i16 = gradients_rough_scalar<std::int16_t>,
                              .descend_f32 = descend_scalar<float>,
                              .descend_f64 = descend_scalar<double>,
+                             .descend_rough_f32 = descend_scalar<float>,
+                             .descend_rough_i16 = descend_scalar<std::int16_t>,
                              .dot_many_f32 = dot_many_scalar<float>,
                              .dot_many_f64 = dot_many_scalar<double>,
                              .add_many_f32 = add_many_scalar<float>,
@@ -190,6 +207,7 @@ constexpr Kernels kScalar = {.name = "scalar",
                              .add_dense = add_dense_scalar,
                              .dot_dense = dot_dense_scalar,
                              .blend_dense = blend_dense_scalar,
+                             .shorten = shorten_scalar,
                              .find_bends = find_bends_scalar,
                              .weigh = weigh_scalar,
                              .slacks = slacks_scalar,
@@ -281,6 +299,60 @@ HINGE_AVX2 HINGE_INLINE double dot_avx2_body(const SparseRow<Value>& row, const 
   return _mm_cvtsd_f64(_mm_add_sd(sums, _mm_unpackhi_pd(sums, sums)));
 }
 
+// ---- With w in floats.
+HINGE_AVX2 HINGE_INLINE __m128 load4(const float* w, const std::uint32_t* c) {
+  std::uint64_t first = 0, second = 0;
+  std::memcpy(&first, c, sizeof first);
+  std::memcpy(&second, c + 2, sizeof second);
+  __m128 x = _mm_load_ss(w + static_cast<std::uint32_t>(first));
+  x = _mm_insert_ps(x, _mm_load_ss(w + (first >> 32)), 0x10);
+  x = _mm_insert_ps(x, _mm_load_ss(w + static_cast<std::uint32_t>(second)), 0x20);
+  return _mm_insert_ps(x, _mm_load_ss(w + (second >> 32)), 0x30);
+}
+HINGE_AVX2 HINGE_INLINE __m256 load8(const float* w, const std::uint32_t* c) {
+  return _mm256_set_m128(load4(w, c + 4), load4(w, c));
+}
+HINGE_AVX2 HINGE_INLINE __m256 floats8(const float* v) {
+  return _mm256_loadu_ps(v);
+}
+HINGE_AVX2 HINGE_INLINE __m256 floats8(const std::int16_t* v) {
+  const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(v));
+  return _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(x));
+}
+// Those of the mask; there are always eight in 16 bits.
+HINGE_AVX2 HINGE_INLINE __m256 floats8(const float* v, __m256i mask) {
+  return _mm256_maskload_ps(v, mask);
+}
+HINGE_AVX2 HINGE_INLINE __m256 floats8(const std::int16_t* v, __m256i /*mask*/) {
+  return floats8(v);
+}
+
+template <class Value>
+HINGE_AVX2 HINGE_INLINE float dot_avx2_body(const SparseRow<Value>& row, const float* w) {
+  alignas(32) static constexpr std::int32_t kMasks[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+  if (row.run) return dot_run(row, w);
+  __m256 sum = _mm256_setzero_ps();
+  std::size_t k = 0;
+  for (; k + 8 <= row.size; k += 8) {
+    sum = _mm256_add_ps(sum, _mm256_mul_ps(floats8(row.values + k), load8(w, row.columns + k)));
+  }
+  if (k < row.size) {
+    const __m256i mask =
+        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kMasks + 8 - (row.size - k)));
+    const __m256i any = _mm256_set1_epi32(static_cast<int>(row.columns[k]));
+    const __m256i loaded =
+        _mm256_maskload_epi32(reinterpret_cast<const int*>(row.columns + k), mask);
+    alignas(32) std::uint32_t columns[8];
+    _mm256_store_si256(reinterpret_cast<__m256i*>(columns), _mm256_blendv_epi8(any, loaded, mask));
+    const __m256 added =
+        _mm256_add_ps(sum, _mm256_mul_ps(floats8(row.values + k, mask), load8(w, columns)));
+    sum = _mm256_blendv_ps(sum, added, _mm256_castsi256_ps(mask));
+  }
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(sum), _mm256_extractf128_ps(sum, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));  // as sum_lanes() has it
+}
+
 // Columns are looked at eight at a time, just before they are used; where one has no weight, the
 // rest of the row is taken one by one. Rows lie one behind the other, so that what comes after a
 // few can be fetched before it is needed.
@@ -335,19 +407,29 @@ HINGE_AVX2 void gradients_avx2(const CsrView<Value>& m, std::uint64_t begin, std
 }
 
 template <class Value>
+HINGE_AVX2 void gradients_rough_avx2(const CsrView<Value>& m, const float* scale,
+                                     std::uint64_t begin, std::uint64_t end, const std::int8_t* y,
+                                     const float* w, double shift, double* out) {
+  for (std::uint64_t i = begin; i < end; ++i) {
+    const double inner = scaled(dot_avx2_body(row_of(m, i), w), scale, i);
+    out[i - begin] = y[i] * (inner + shift) - 1;
+  }
+}
+
+template <class Value>
 HINGE_AVX2 void add_avx2(SparseRow<Value> row, double a, double* w) {
   add_body(row, a, w);
 }
 
-template <class Value>
-HINGE_AVX2 void descend_avx2(Descent<Value>& descent, DescentRow* first, std::size_t count,
+template <class Value, class Weight>
+HINGE_AVX2 void descend_avx2(Descent<Value, Weight>& descent, DescentRow* first, std::size_t count,
                              std::ptrdiff_t step) {
-  Descent<Value> d = descent;
+  Descent<Value, Weight> d = descent;
   for (std::size_t k = 0; k < count; ++k) {
     DescentRow* const row = begin_visit(d, first, k, count, step);
     if (row == nullptr) continue;
     const SparseRow<Value> x = entries_of(d, *row);
-    end_visit(d, *row, x, dot_avx2_body(x, d.w));
+    end_visit(d, *row, x, static_cast<double>(dot_avx2_body(x, d.w)));
   }
   descent = d;
 }
@@ -361,8 +443,12 @@ constexpr Kernels kAvx2 = {.name = "avx2",
                            .add_f64 = add_avx2<double>,
                            .gradients_f32 = gradients_avx2<float>,
                            .gradients_f64 = gradients_avx2<double>,
+                           .gradients_rough_f32 = gradients_rough_avx2<float>,
+                           .gradients_rough_i16 = gradients_rough_avx2<std::int16_t>,
                            .descend_f32 = descend_avx2<float>,
                            .descend_f64 = descend_avx2<double>,
+                           .descend_rough_f32 = descend_avx2<float>,
+                           .descend_rough_i16 = descend_avx2<std::int16_t>,
                            .dot_many_f32 = dot_many_avx2<float>,
                            .dot_many_f64 = dot_many_avx2<double>,
                            .add_many_f32 = add_many_avx2<float>,
@@ -371,6 +457,7 @@ constexpr Kernels kAvx2 = {.name = "avx2",
                            .add_dense = add_dense_avx2,
                            .dot_dense = dot_dense_avx2,
                            .blend_dense = blend_dense_avx2,
+                           .shorten = shorten_avx2,
                            .find_bends = find_bends_avx2,
                            .weigh = weigh_avx2,
                            .slacks = slacks_avx2,

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/dense_bodies.h"
 #include "kernels/kernels.h"
@@ -14,38 +15,43 @@
 namespace hinge {
 namespace {
 
-// The last elements, fewer than eight, each to its lane. One jump, where a loop would have as many
-// branches to guess.
-template <class Value>
-HINGE_INLINE void add_tail(SparseRow<Value> row, std::size_t k, const double* w, double* lanes) {
-  const std::uint32_t* const c = row.columns + k;
-  const Value* const v = row.values + k;
-  const auto add = [&](std::size_t j) { lanes[j] += static_cast<double>(v[j]) * w[c[j]]; };
-  switch (row.size - k) {
+// f(j) for the last elements j of eight, `left` < 8 of them. One jump, where a loop would have as
+// many branches to guess.
+template <class F>
+HINGE_INLINE void for_last(std::size_t left, const F& f) {
+  switch (left) {
     case 7:
-      add(6);
+      f(6);
       [[fallthrough]];
     case 6:
-      add(5);
+      f(5);
       [[fallthrough]];
     case 5:
-      add(4);
+      f(4);
       [[fallthrough]];
     case 4:
-      add(3);
+      f(3);
       [[fallthrough]];
     case 3:
-      add(2);
+      f(2);
       [[fallthrough]];
     case 2:
-      add(1);
+      f(1);
       [[fallthrough]];
     case 1:
-      add(0);
+      f(0);
       [[fallthrough]];
     default:
       break;
   }
+}
+
+// Each to its lane.
+template <class Value, class Weight>
+HINGE_INLINE void add_tail(SparseRow<Value> row, std::size_t k, const Weight* w, Weight* lanes) {
+  const std::uint32_t* const c = row.columns + k;
+  const Value* const v = row.values + k;
+  for_last(row.size - k, [&](std::size_t j) { lanes[j] += static_cast<Weight>(v[j]) * w[c[j]]; });
 }
 
 // A run of columns against as many entries of w side by side.
@@ -107,11 +113,96 @@ HINGE_INLINE void add_body(const SparseRow<Value>& row, double a, double* w) {
   for (; k < row.size; ++k) w[row.columns[k]] += a * static_cast<double>(row.values[k]);
 }
 
+// ---- The same with w in floats: eight lanes of floats.
+using EightFloats = float __attribute__((vector_size(32)));
+
+HINGE_INLINE float sum_lanes(const float* l) {
+  return ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]));
+}
+HINGE_INLINE EightFloats load_eight(const float* from) {
+  EightFloats x;
+  std::memcpy(&x, from, sizeof x);
+  return x;
+}
+HINGE_INLINE EightFloats load_eight(const std::int16_t* from) {
+  std::int16_t __attribute__((vector_size(16))) x;
+  std::memcpy(&x, from, sizeof x);
+  using Wide = std::int32_t __attribute__((vector_size(32)));
+  return __builtin_convertvector(__builtin_convertvector(x, Wide), EightFloats);
+}
+
+template <class Value>
+HINGE_INLINE float dot_run(const SparseRow<Value>& row, const float* w) {
+  if (row.size == 0) return 0;
+  const float* const from = w + row.columns[0];
+  EightFloats sum = {};
+  std::size_t k = 0;
+  for (; k + 8 <= row.size; k += 8) sum += load_eight(row.values + k) * load_eight(from + k);
+  float lanes[8];
+  std::memcpy(lanes, &sum, sizeof lanes);
+  add_tail(row, k, w, lanes);
+  return sum_lanes(lanes);
+}
+
+template <class Value>
+HINGE_INLINE void add_run(const SparseRow<Value>& row, float a, float* w) {
+  if (row.size == 0) return;
+  float* const to = w + row.columns[0];
+  std::size_t k = 0;
+  for (; k + 8 <= row.size; k += 8) {
+    const EightFloats sum = load_eight(to + k) + a * load_eight(row.values + k);
+    std::memcpy(to + k, &sum, sizeof sum);
+  }
+  for (; k < row.size; ++k) to[k] += a * static_cast<float>(row.values[k]);
+}
+
+template <class Value>
+HINGE_INLINE float dot_scalar_body(const SparseRow<Value>& row, const float* w) {
+  if (row.run) return dot_run(row, w);
+  float lanes[8] = {};
+  std::size_t k = 0;
+  for (; k + 8 <= row.size; k += 8) {
+    for (std::size_t j = 0; j < 8; ++j) {
+      lanes[j] += static_cast<float>(row.values[k + j]) * w[row.columns[k + j]];
+    }
+  }
+  add_tail(row, k, w, lanes);
+  return sum_lanes(lanes);
+}
+
+// A dot product with the row it is of, if values in 16 bits are to be multiplied.
+HINGE_INLINE double scaled(float dot, const float* scale, std::uint64_t row) {
+  const auto inner = static_cast<double>(dot);
+  return scale == nullptr ? inner : inner * static_cast<double>(scale[row]);
+}
+
+// Behind the last value in 16 bits there are others, which are read and not used.
+template <class Value>
+HINGE_INLINE void add_body(const SparseRow<Value>& row, float a, float* w) {
+  if (row.run) return add_run(row, a, w);
+  std::size_t k = 0;
+  for (; k + 8 <= row.size; k += 8) {
+    const std::uint32_t* const c = row.columns + k;
+    const EightFloats x = a * load_eight(row.values + k);
+    for (std::size_t j = 0; j < 8; ++j) w[c[j]] += x[j];
+  }
+  const std::uint32_t* const c = row.columns + k;
+  const Value* const v = row.values + k;
+  if constexpr (std::is_integral_v<Value>) {
+    float x[8];
+    const EightFloats last = a * load_eight(v);
+    std::memcpy(x, &last, sizeof x);
+    for_last(row.size - k, [&](std::size_t j) { w[c[j]] += x[j]; });
+  } else {
+    for_last(row.size - k, [&](std::size_t j) { w[c[j]] += a * static_cast<float>(v[j]); });
+  }
+}
+
 // Has the beginning of a row fetched that is visited soon; the rest follows by itself once the row
 // is read in order. Where it is short, that is memory beyond the row, or none: addresses, not
 // pointers.
-template <class Value>
-HINGE_INLINE void fetch(const Descent<Value>& descent, const DescentRow& row) {
+template <class Value, class Weight>
+HINGE_INLINE void fetch(const Descent<Value, Weight>& descent, const DescentRow& row) {
   const auto two_lines = [](const auto* array, std::uint64_t offset) {
     constexpr std::uintptr_t kLine = 64;
     const auto address = reinterpret_cast<std::uintptr_t>(array) + offset * sizeof *array;
@@ -123,24 +214,27 @@ HINGE_INLINE void fetch(const Descent<Value>& descent, const DescentRow& row) {
 }
 
 // The row to visit, if any.
-template <class Value>
-HINGE_INLINE DescentRow* begin_visit(const Descent<Value>& d, DescentRow* first, std::size_t k,
-                                     std::size_t count, std::ptrdiff_t step) {
+template <class Value, class Weight>
+HINGE_INLINE DescentRow* begin_visit(const Descent<Value, Weight>& d, DescentRow* first,
+                                     std::size_t k, std::size_t count, std::ptrdiff_t step) {
   constexpr std::size_t kAhead = 2;  // rows, fetched before they are visited
   const auto place = [&](std::size_t n) { return first + static_cast<std::ptrdiff_t>(n) * step; };
   if (k + kAhead < count) fetch(d, *place(k + kAhead));
   return place(k)->asleep ? nullptr : place(k);
 }
-template <class Value>
-HINGE_INLINE SparseRow<Value> entries_of(const Descent<Value>& d, const DescentRow& row) {
+template <class Value, class Weight>
+HINGE_INLINE SparseRow<Value> entries_of(const Descent<Value, Weight>& d, const DescentRow& row) {
   return {d.full ? d.columns : d.columns + row.offset, d.values + row.offset, row.size, d.full};
 }
 
-// inner: <w, x>
-template <class Value>
-HINGE_INLINE void end_visit(Descent<Value>& d, DescentRow& row, const SparseRow<Value>& x,
+// inner: <w, x>, x without its scale
+template <class Value, class Weight>
+HINGE_INLINE void end_visit(Descent<Value, Weight>& d, DescentRow& row, const SparseRow<Value>& x,
                             double inner) {
+  constexpr bool kScaled = std::is_integral_v<Value>;
   ++d.visits;
+  double scale = 1;
+  if constexpr (kScaled) inner *= scale = static_cast<double>(d.scale[row.row]);
   const double upper = d.factor == nullptr ? d.cost : d.cost * d.factor[row.row];
   if (row.curvature == DescentRow::kUnknown) {
     row.curvature = square_in_lanes(x) + d.unit * d.unit;
@@ -167,7 +261,11 @@ HINGE_INLINE void end_visit(Descent<Value>& d, DescentRow& row, const SparseRow<
   row.alpha = to;
   if (a == 0) return;
   d.inside += to > 0 && to < upper ? 1 : 0;
-  add_body(x, a, d.w);
+  if constexpr (kScaled) {
+    add_body(x, static_cast<Weight>(a * scale), d.w);
+  } else {
+    add_body(x, static_cast<Weight>(a), d.w);
+  }
   d.v += a * d.unit;
 }
 

@@ -24,6 +24,8 @@ namespace hinge {
 // Interrupted. For so many seconds more it may measure what it has, lest the best be passed over.
 constexpr double kLastLook = 0.3;
 
+struct RoughRows;  // dual/rough_rows.h
+
 // Where a solver may begin, for one problem.
 struct Start {
   std::vector<double> w;      // problem.dimension() numbers
@@ -70,7 +72,10 @@ struct SolverOptions {
   KernelWay kernel_way = KernelWay::by_budget;
   std::uint64_t kernel_memory = std::uint64_t{1} << 30;  // for kernel values that are kept
   Comm* comm = nullptr;                                  // the ranks, if there are several
-  std::uint64_t bound_rows = 5000;  // with KernelWay::blocks: rows a bound may always rest on
+  // Dual descent may begin with w in floats: no value is so small or large that it could not.
+  bool floats = false;
+  const RoughRows* rough = nullptr;  // the rows for that, if they are of doubles
+  std::uint64_t bound_rows = 5000;   // with KernelWay::blocks: rows a bound may always rest on
 };
 
 // Dual coordinate descent. Each step moves one dual variable to its optimum:
@@ -82,8 +87,8 @@ struct SolverOptions {
 Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                     Pool& pool);
 
-// The same on several ranks (dual/dual_ranks.cc): every rank descends on its own rows, then all steps
-// are added up. It begins at alpha of a start, tells no state, and takes no free bias.
+// The same on several ranks (dual/dual_ranks.cc): every rank descends on its own rows, then all
+// steps are added up. It begins at alpha of a start, tells no state, and takes no free bias.
 Solution solve_dual_on_ranks(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                              Pool& pool);
 
