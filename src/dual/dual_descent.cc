@@ -39,6 +39,10 @@ constexpr double kExactShare = 4;         // and until they took so many passes 
 constexpr double kFirstLook = 0.06;       // first exact pass: estimated gap below this share of P
 constexpr double kNextLook = 0.05;        // later ones: below this share of the last exact gap,
 constexpr double kNextOfLeaps = 0.2;      // or this one
+constexpr double kLongStride = 1.25;      // of steps, before the last epoch,
+constexpr double kShortStride = 0.75;     // and in it; but none of both
+constexpr double kFastDecay = 0.4;        // where an epoch brings the gap down to this and less
+constexpr double kShortGain = 0.8;        // what short steps make of the gap expected of others
 constexpr double kFewInside = 0.001;      // of the rows; with fewer between bounds one epoch may do
 constexpr double kMostDoubt = 5;          // of an estimate, which leaves out rows: so many times it
 constexpr double kFastest = 0.2;          // decay of estimates that is believed
@@ -466,15 +470,19 @@ class DualDescent {
 
   bool descend_by_epochs() {
     const double begun = passes();
+    const bool first = refreshes_ == 1;
     for (std::uint64_t count = 1; count <= kMaxEpochs || passes() - begun < kLeastWork; ++count) {
       if (count > 1) shuffle(count);
-      if (!epoch(false)) return false;
-      if (awake_ == 0 || near_target()) break;
-      if (near_enough() && passes() - begun >= kLeastWork) break;
-      if (refreshes_ == 1 &&
-          static_cast<double>(inside_) < kFewInside * static_cast<double>(m_.rows))
-        break;
-      if (refreshes_ == 1 && count > 1 && estimate_ < kFirstLook * best_point_.primal()) break;
+      // Long steps bring D up faster; but P is lower where the last steps were short.
+      const bool evenly = !rough() || first || decay_ <= kFastDecay;
+      const bool last =
+          !evenly && passes() - begun >= kLeastWork &&
+          near_enough(kShortGain * (count == 1 ? exact_gap_ : expected_gap()) * decay_);
+      if (!epoch(false, evenly ? 1 : last ? kShortStride : kLongStride)) return false;
+      if (last || awake_ == 0 || near_target()) break;
+      if (near_enough(expected_gap()) && passes() - begun >= kLeastWork) break;
+      if (first && static_cast<double>(inside_) < kFewInside * static_cast<double>(m_.rows)) break;
+      if (first && count > 1 && estimate_ < kFirstLook * best_point_.primal()) break;
       if (static_cast<double>(awake_) < kLeastAwake * static_cast<double>(rows_.items().size())) {
         store();
         rows_.leave_sleepers();
@@ -487,10 +495,10 @@ class DualDescent {
     leaps_.mark();
     const double begun = passes();
     for (std::uint64_t count = 2; count <= kMaxEpochs; count += 2) {
-      if (!epoch(false) || !epoch(true)) return false;
+      if (!epoch(false, 1) || !epoch(true, 1)) return false;
       solution_.rows_touched += leaps_.leap();
       if (awake_ == 0 || near_target()) break;
-      if (near_enough() && passes() - begun >= kLeastWork) break;
+      if (near_enough(expected_gap()) && passes() - begun >= kLeastWork) break;
       if (leaps_.count() >= kLeaps && passes() - begun >= kExactShare) break;
     }
     return true;
@@ -499,9 +507,10 @@ class DualDescent {
   // P - D after the last epoch. An estimate is of the points on the way of an epoch: where the next
   // one would bring it is where it ended.
   double expected_gap() const { return estimate_ * decay_ * trust_; }
-  bool near_target() const { return expected_gap() < monitor_.limits().gap * best_point_.primal(); }
-  bool near_enough() const {
-    return near_target() || expected_gap() < (slow() ? kNextOfLeaps : kNextLook) * exact_gap_;
+  double target() const { return monitor_.limits().gap * best_point_.primal(); }
+  bool near_target() const { return expected_gap() < target(); }
+  bool near_enough(double gap) const {
+    return gap < std::max(target(), (slow() ? kNextOfLeaps : kNextLook) * exact_gap_);
   }
 
   // ---- w in floats.
@@ -542,20 +551,21 @@ class DualDescent {
   }
 
   // One visit to every row chosen, in their order or from last to first.
-  bool epoch(bool backward) {
-    if (!rough()) return epoch(rows_.descent(), here_.w, backward);
+  bool epoch(bool backward, double stride) {
+    if (!rough()) return epoch(rows_.descent(), here_.w, backward, stride);
     if constexpr (std::is_same_v<Value, double>) {
       Descent<std::int16_t, float> descent = descent_on<float>(options_.rough->m);
       descent.scale = options_.rough->scale.data();
-      return epoch(descent, rough_w_, backward);
+      return epoch(descent, rough_w_, backward, stride);
     } else {
-      return epoch(descent_on<float>(m_), rough_w_, backward);
+      return epoch(descent_on<float>(m_), rough_w_, backward, stride);
     }
   }
   template <class V, class Weight>
-  bool epoch(Descent<V, Weight> descent, std::vector<Weight>& w, bool backward) {
+  bool epoch(Descent<V, Weight> descent, std::vector<Weight>& w, bool backward, double stride) {
     const std::span<Item> items = rows_.items();
     descent.w = w.data();
+    descent.stride = stride;
     descent.factor = problem_.costs.empty() ? nullptr : problem_.costs.data();
     descent.cost = problem_.cost;
     descent.rest = nothing_known() ? std::numeric_limits<double>::infinity() : rest_beyond_;

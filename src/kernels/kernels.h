@@ -89,9 +89,9 @@ struct DescentRow {
   double curvature;  // of the dual along alpha; kUnknown: its first visit finds |x|^2 + unit^2
 };
 
-// Descent in the dual, one variable after the other: each goes to its minimum inside the box, and w
-// with it. A row whose variable is at a bound, and is held there by a gradient beyond `rest`, falls
-// asleep. With w in floats, products and their sums are floats too.
+// Descent in the dual, one variable after the other: each goes to its minimum inside the box, or
+// `stride` times as far, and w with it. A row whose variable is at a bound, and is held there by a
+// gradient beyond `rest`, falls asleep. With w in floats, products and their sums are floats too.
 template <class Value, class Weight = double>
 struct Descent {
   const std::uint32_t* columns;  // of all rows, from where their offsets count
@@ -101,6 +101,7 @@ struct Descent {
   double cost;
   double rest;
   Weight* w;
+  double stride = 1;
   // Of values in 16 bits, which are to be multiplied with it: one a row of the data. The curvature
   // of such rows is known, and behind the last value seven more can be read.
   const float* scale = nullptr;

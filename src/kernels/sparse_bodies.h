@@ -256,7 +256,7 @@ HINGE_INLINE void end_visit(Descent<Value, Weight>& d, DescentRow& row, const Sp
   d.squares += p * p;
   row.asleep = std::max(g - highest, lowest - g) > d.rest;
   d.awake += row.asleep ? 0 : 1;
-  const double to = std::max(0.0, std::min(upper, alpha - g / row.curvature));
+  const double to = std::max(0.0, std::min(upper, alpha - d.stride * g / row.curvature));
   const double a = (to - alpha) * row.y;
   row.alpha = to;
   if (a == 0) return;

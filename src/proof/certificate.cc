@@ -32,7 +32,7 @@ struct Part {
   double square = 0;  // with a free bias: the largest |x_i|^2
 };
 
-// Of full rows in lanes, which need not wait for each other; of others they would gain nothing.
+// In lanes, which need not wait for each other.
 template <class Value>
 double score_of(const CsrView<Value>& m, std::uint64_t i, std::span<const double> w) {
   constexpr std::size_t kLanes = 8;
@@ -41,9 +41,17 @@ double score_of(const CsrView<Value>& m, std::uint64_t i, std::span<const double
   const std::size_t size = m.size_of(i);
   double lanes[kLanes] = {}, score = 0;
   std::size_t k = 0;
-  for (; m.full && k + kLanes <= size; k += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      lanes[lane] += static_cast<double>(values[k + lane]) * w[k + lane];
+  if (m.full) {
+    for (; k + kLanes <= size; k += kLanes) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        lanes[lane] += static_cast<double>(values[k + lane]) * w[k + lane];
+      }
+    }
+  } else {
+    for (; k + kLanes <= size; k += kLanes) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        lanes[lane] += static_cast<double>(values[k + lane]) * w[columns[k + lane]];
+      }
     }
   }
   for (; k < size; ++k) score += static_cast<double>(values[k]) * w[columns[k]];
