@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "dual/best_point.h"
+#include "dual/float_weights.h"
 #include "dual/gradients.h"
 #include "dual/leaps.h"
 #include "dual/merged_columns.h"
@@ -109,7 +110,7 @@ class DualDescent {
   // variables if there were leaps.
   void archive(Archive& archive) {
     archive.sized(here_.w, problem_.dimension());
-    archive.sized_or_empty(rough_w_, problem_.dimension());
+    floats_.archive(archive, problem_.dimension());
     archive.require(!rough() || may_be_rough());
     archive(drift_, gap_before_);
     archive.sized(alpha_, m_.rows);
@@ -125,7 +126,7 @@ class DualDescent {
   void work() {
     if (options_.resume.empty()) {
       start();
-      if (may_be_rough()) narrow();
+      if (may_be_rough()) floats_.take(here_.w);
       refresh();
     } else {
       const Pool::Grace grace(pool_, kLastLook);  // lest the state be lost
@@ -164,7 +165,7 @@ class DualDescent {
       refresh();
     } catch (const Interrupted&) {
       if (refreshes_ <= 1 && options_.start.empty()) {
-        if (rough()) std::ranges::copy(rough_w_, here_.w.begin());
+        if (rough()) std::ranges::copy(floats_.w(), here_.w.begin());
         if (problem_.free_bias) here_.w.back() = here_.bias();
         unmeasured_ = true;
       }
@@ -200,15 +201,25 @@ class DualDescent {
     compare(options_.start[0].w);
   }
 
-  // A primal point from elsewhere.
-  void compare(const std::vector<double>& w) {
-    BoxedSums sums = gradients_.find_and_weigh(std::span<const double>(w), alpha_);
+  // The loss at a point from elsewhere.
+  double loss_at(std::span<const double> w) {
+    BoxedSums sums = gradients_.find_and_weigh(w, alpha_);
     if (problem_.free_bias) sums = gradients_.shift_and_weigh(w.back(), alpha_);
-    const double square = square_of_weights(w);
-    if (!std::isfinite(square / 2 + sums.loss)) return;
-    const BestPoint::Point point = {w, gradients_.all(), square, square / 2 + sums.loss};
-    if (best_point_.offer(point, 0, false)) best_point_.keep(point);
     solution_.rows_touched += m_.rows;
+    return sums.loss;
+  }
+
+  void compare(const std::vector<double>& w) {
+    const double square = square_of_weights(w), primal = square / 2 + loss_at(w);
+    if (!std::isfinite(primal)) return;
+    const BestPoint::Point point = {w, gradients_.all(), square, primal};
+    if (best_point_.offer(point, 0, false)) best_point_.keep(point);
+  }
+
+  // Of which only a rough look was taken.
+  void measure_best() {
+    const double primal = best_point_.square() / 2 + loss_at(best_point_.w());
+    best_point_.measured(gradients_.all(), primal);
   }
 
   // At the best multiple up to 1 of the start's alpha: D is never below that of 0.
@@ -296,6 +307,7 @@ class DualDescent {
     BoxedSums sum;
     double square = 0;  // |w|^2
     double norm = 0;    // |v|^2, v = sum_i a_i y_i x_i
+    bool rough = false;
     double primal() const { return square / 2 + sum.loss; }
   };
 
@@ -325,9 +337,9 @@ class DualDescent {
   // 2 <w, v> - |w|^2 + |v - w|^2, of which the last is a rounding of a rounding.
   Look look_at_floats(double square) {
     drift_ = 0;
-    Look look = {.sum = {}, .square = square, .norm = square};
+    Look look = {.sum = {}, .square = square, .norm = square, .rough = true};
     if (!at_zero_ && !ending_ && !near_target()) {
-      look.sum = sums_at(std::span<const float>(rough_w_));
+      look.sum = sums_at(std::span<const float>(floats_.w()));
       look.sum.loss += kRoughNoise * look.primal();
       look.norm += 2 * kRoughNoise * look.primal();
       const double left = look.primal() - (look.sum.alpha - look.norm / 2);
@@ -346,20 +358,24 @@ class DualDescent {
   void refresh() {
     keep_best();
     if (leaps_.changed_w()) rebuild();
-    double square = rough() ? widen() : 0;
+    double square = rough() ? floats_.give(here_.w, regularised_, kernels_, pool_) : 0;
     if (!std::isfinite(square)) sharpen();
     const bool at_mean = leaps_.count() > 0 && estimate_ > kMeanAbove * exact_gap_;
     if (problem_.free_bias) {
       here_.centre = here_.bias();
       settle_sum();
       if (rough()) {
-        narrow();
+        floats_.take(here_.w);
         square = square_of_weights(here_.w);
       }
     }
     std::vector<double>& mean = leaps_.take_mean(at_mean);
     std::vector<double>& point = at_mean ? mean : here_.w;
-    const Look look = rough() ? look_at_floats(square) : look_at(point);
+    Look look = rough() ? look_at_floats(square) : look_at(point);
+    if (best_point_.rough() && !look.rough && look.primal() > best_point_.primal()) {
+      measure_best();
+      look = rough() ? look_at_floats(square) : look_at(point);
+    }
     if (problem_.free_bias) point.back() = best_;
     if (!std::isfinite(look.primal())) {
       fail("solver.nonfinite",
@@ -375,6 +391,7 @@ class DualDescent {
       best_point_.offer_zero(look.sum.loss);
     } else {
       BestPoint::Point offered = {point, gradients_.all(), look.square, look.primal()};
+      offered.rough = look.rough;
       if (!rough() && !problem_.free_bias && !slow()) offered.alpha = alpha_;
       const double wanted = dual_ / (1 - std::min(0.5, monitor_.limits().gap));
       // Midway the next point will be better anyway.
@@ -514,7 +531,7 @@ class DualDescent {
   }
 
   // ---- w in floats.
-  bool rough() const { return !rough_w_.empty(); }
+  bool rough() const { return floats_.used(); }
   bool may_be_rough() const {
     return options_.floats && (std::is_same_v<Value, float> || options_.rough != nullptr);
   }
@@ -523,30 +540,8 @@ class DualDescent {
     return slow() || relative_gap() < kRoughGap || drift_ > kMostDrift * exact_gap_ ||
            (refreshes_ > 2 && exact_gap_ > kLeastFall * gap_before_);
   }
-  void narrow() {
-    reserve_huge(rough_w_, here_.w.size());
-    rough_w_.resize(here_.w.size());
-    for (std::size_t j = 0; j < here_.w.size(); ++j) rough_w_[j] = static_cast<float>(here_.w[j]);
-  }
-  // Returns |w|^2.
-  double widen() {
-    constexpr std::size_t kColumns = 1 << 15;
-    const std::size_t size = here_.w.size(), blocks = (size + kColumns - 1) / kColumns;
-    std::vector<double> squares(blocks);
-    pool_.run(blocks, [&](std::size_t block) {
-      const std::size_t begin = block * kColumns, end = std::min(begin + kColumns, size);
-      std::copy(&rough_w_[begin], rough_w_.data() + end, &here_.w[begin]);
-      const std::size_t counted = std::min(end, regularised_);
-      if (begin < counted) {
-        squares[block] = kernels_.dot_dense(&here_.w[begin], &here_.w[begin], counted - begin);
-      }
-    });
-    double sum = 0;
-    for (const double square : squares) sum += square;
-    return sum;
-  }
   void sharpen() {
-    rough_w_ = {};
+    floats_.drop();
     rebuild();
   }
 
@@ -556,9 +551,9 @@ class DualDescent {
     if constexpr (std::is_same_v<Value, double>) {
       Descent<std::int16_t, float> descent = descent_on<float>(options_.rough->m);
       descent.scale = options_.rough->scale.data();
-      return epoch(descent, rough_w_, backward, stride);
+      return epoch(descent, floats_.w(), backward, stride);
     } else {
-      return epoch(descent_on<float>(m_), rough_w_, backward, stride);
+      return epoch(descent_on<float>(m_), floats_.w(), backward, stride);
     }
   }
   template <class V, class Weight>
@@ -636,11 +631,11 @@ class DualDescent {
   const std::size_t regularised_;  // columns
   const Neighbours neighbours_;    // runs are no longer than these
 
-  DualPoint here_;              // where epochs have come to
-  std::vector<float> rough_w_;  // in the place of w while that is enough; empty: it is not
-  double drift_ = 0;            // <w, v> and |w|^2 apart, when floats were last looked at
-  double gap_before_ = 0;       // exact_gap_ of the last refresh but one
-  bool ending_ = false;         // the next look is the last
+  DualPoint here_;         // where epochs have come to
+  FloatWeights floats_;    // in the place of w while that is enough
+  double drift_ = 0;       // <w, v> and |w|^2 apart, when floats were last looked at
+  double gap_before_ = 0;  // exact_gap_ of the last refresh but one
+  bool ending_ = false;    // the next look is the last
   static constexpr double kUnknown = DescentRow::kUnknown;
   std::vector<double> alpha_, square_;  // square_[i] = |x_i|^2 + S^2
   Gradients<Value> gradients_;

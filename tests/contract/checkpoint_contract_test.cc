@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/error.h"
 #include "data/dataset_builder.h"
+#include "dual/rough_rows.h"
 #include "solve/solver.h"
 #include "support.h"
 
@@ -34,6 +37,8 @@ struct Case {
   std::uint64_t rows = 150, features = 40;
   bool free_bias = false;
   std::size_t most = 40;  // states to go on from
+  bool floats = false;    // descent begins with w in floats
+  Precision precision = Precision::f32;
 };
 
 PegasosOptions kernel(std::uint64_t budget, Iterate iterate = Iterate::suffix) {
@@ -49,6 +54,31 @@ std::vector<Case> cases() {
       {"dual", Solver::dual, {}, 1e-6},
       {"dual_merged_columns", Solver::dual, {}, 1e-9, 1, {}, 150, 120'000, false, 3},
       {"dual_free_bias", Solver::dual, {}, 1e-6, 1, {}, 150, 40, true},
+      {"dual_in_floats", Solver::dual, {}, 1e-6, 1, {}, 150, 40, false, 40, true},
+      {"dual_on_rough_rows",
+       Solver::dual,
+       {},
+       1e-6,
+       1,
+       {},
+       150,
+       40,
+       false,
+       40,
+       true,
+       Precision::f64},
+      {"dual_on_rough_rows_free_bias",
+       Solver::dual,
+       {},
+       1e-4,
+       1,
+       {},
+       300,
+       400,
+       true,
+       40,
+       true,
+       Precision::f64},
       {"newton", Solver::newton, {}, 1e-6},
       {"newton_free_bias", Solver::newton, {}, 1e-6, 1, {}, 400, 12, true},
       {"newton_after_sample", Solver::newton, {}, 1e-8, 1, {}, 33000, 10, false, 3},
@@ -109,7 +139,13 @@ class SolverCheckpoints : public ::testing::TestWithParam<Case> {
                                        .features = GetParam().features,
                                        .nonzeros = 6,
                                        .noise = 0.1,
-                                       .seed = 7})) {
+                                       .seed = 7,
+                                       .precision = GetParam().precision})) {
+    if (const auto* const m = std::get_if<CsrView<double>>(&data_.view());
+        m != nullptr && GetParam().floats) {
+      Pool pool(1);
+      rough_.emplace(*m, best_kernels(), pool);
+    }
     Random random(3);
     for (double& c : costs_) c = 0.25 + random.uniform();
     for (int c = 0; c < GetParam().classes; ++c) {
@@ -140,7 +176,11 @@ class SolverCheckpoints : public ::testing::TestWithParam<Case> {
       monitors.emplace_back(limits, clock, k, nobody, k == 0 ? keeper : nullptr);
     }
     Pool pool(threads);
-    const SolverOptions options = {.pegasos = c.pegasos, .resume = resume, .kernel_way = c.way};
+    const SolverOptions options = {.pegasos = c.pegasos,
+                                   .resume = resume,
+                                   .kernel_way = c.way,
+                                   .floats = c.floats,
+                                   .rough = rough_ ? &*rough_ : nullptr};
     if (c.solver == Solver::pegasos) return solve_pegasos(problems_, options, monitors, pool);
     if (c.solver == Solver::dual) return {solve_dual(problems_[0], options, monitors[0], pool)};
     if (c.solver == Solver::newton) return {solve_newton(problems_[0], options, monitors[0], pool)};
@@ -162,6 +202,7 @@ class SolverCheckpoints : public ::testing::TestWithParam<Case> {
   }
 
   Dataset data_;
+  std::optional<RoughRows> rough_;
   std::vector<double> costs_ = std::vector<double>(GetParam().rows);
   std::vector<std::vector<std::int8_t>> signs_;
   std::vector<Problem> problems_;

@@ -5,10 +5,13 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <thread>
+#include <variant>
 #include <vector>
 
+#include "dual/rough_rows.h"
 #include "proof/certificate.h"
 #include "proof/witness.h"
 #include "solve/solver.h"
@@ -29,6 +32,19 @@ Solution pegasos(const Problem& problem, const SolverOptions& options, Monitor& 
   return solve_pegasos(std::span(&problem, 1), options, std::span(&monitor, 1), pool)[0];
 }
 
+// It begins with w in floats, on rough rows if these are of doubles.
+Solution dual_in_floats(const Problem& problem, const SolverOptions& options, Monitor& monitor,
+                        Pool& pool) {
+  SolverOptions floats = options;
+  floats.floats = true;
+  std::optional<RoughRows> rough;
+  if (const auto* const m = std::get_if<CsrView<double>>(&problem.data->view())) {
+    rough.emplace(*m, *options.kernels, pool);
+    floats.rough = &*rough;
+  }
+  return solve_dual(problem, floats, monitor, pool);
+}
+
 struct SolverCase {
   const char* name;
   SolveFunction solve;
@@ -45,6 +61,7 @@ Solution planes(const Problem& problem, const SolverOptions& options, Monitor& m
 
 std::vector<SolverCase> solvers() {
   return {{"dual", solve_dual},
+          {"dual_in_floats", dual_in_floats},
           {"newton", solve_newton},
           {"pegasos", pegasos, 1e-3},
           {"cpa", planes<Solver::cpa>, 1e-6},

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <numeric>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,11 +19,11 @@ namespace hinge {
 namespace {
 
 // Eight lanes, element k in lane k mod 8, summed in the documented order.
-template <class Value>
-double reference_dot(SparseRow<Value> row, const double* w) {
-  double l[8] = {};
+template <class Value, class Weight>
+Weight reference_dot(SparseRow<Value> row, const Weight* w) {
+  Weight l[8] = {};
   for (std::size_t k = 0; k < row.size; ++k) {
-    l[k % 8] += static_cast<double>(row.values[k]) * w[row.columns[k]];
+    l[k % 8] += static_cast<Weight>(row.values[k]) * w[row.columns[k]];
   }
   return ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]));
 }
@@ -340,95 +342,178 @@ TEST_P(KernelContract, GradientsAreThoseOfEachRow) {
   }
 }
 
-// Visits written out one by one, forward and back, with and without row costs, a constant column
-// and sleep.
-TEST_P(KernelContract, DescentMatchesTheDefinition) {
+// A value of rows in 16 bits, or another.
+template <class Value>
+Value any_value(Random& random) {
+  const double value = random.uniform() - 0.5;
+  return static_cast<Value>(std::is_integral_v<Value> ? std::round(65534 * value) : value);
+}
+
+// Visits written out one by one, forward and back, with and without row costs, a constant column,
+// a stride and sleep; rows that have all columns, and others.
+template <class Value, class Weight>
+void check_descent(const Kernels& kernels, bool costs, bool constant, bool full) {
   constexpr std::size_t kRows = 40, kColumns = 30;
+  constexpr bool kScaled = std::is_integral_v<Value>;
+  Random random(11);
+  std::vector<std::uint32_t> columns;
+  std::vector<Value> values;
+  std::vector<double> factor;
+  std::vector<float> scale;
+  std::vector<Weight> w(kColumns);
+  std::vector<DescentRow> rows;
+  for (std::uint64_t i = 0; i < kRows; ++i) {
+    const std::uint64_t offset = values.size();
+    for (std::uint32_t j = 0; j < kColumns && (i % 9 != 0 || full); ++j) {  // some rows are empty
+      if (!full && random.below(3) == 0) continue;
+      if (!full || i == 0) columns.push_back(j);
+      values.push_back(any_value<Value>(random));
+    }
+    factor.push_back(1 + static_cast<double>(random.below(2)));
+    scale.push_back(kScaled ? static_cast<float>(1 + random.uniform()) / 65534 : 1);
+    const auto size = static_cast<std::uint32_t>(values.size() - offset);
+    const bool asleep = i % 7 == 3;
+    rows.push_back({i, offset, size, static_cast<std::int8_t>(i % 2 == 0 ? 1 : -1), asleep, 0.0,
+                    DescentRow::kUnknown});
+    if (kScaled) rows.back().curvature = size > 0 ? 3 + random.uniform() : 1;
+  }
+  values.resize(values.size() + 7);  // can be read in 16 bits
+  std::vector<DescentRow> expected = rows;
+  std::vector<Weight> expected_w = w;
+  Descent<Value, Weight> descent = {.columns = columns.data(),
+                                    .values = values.data(),
+                                    .full = full,
+                                    .factor = costs ? factor.data() : nullptr,
+                                    .cost = 0.7,
+                                    .rest = std::numeric_limits<double>::infinity(),
+                                    .w = w.data(),
+                                    .scale = kScaled ? scale.data() : nullptr};
+  if (constant) descent.gain = descent.unit = 0.5;
+  double v = 0, estimate = 0, squares = 0;
+  std::uint64_t visits = 0, awake = 0, inside = 0;
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    const bool backward = epoch == 2;
+    descent.stride = epoch == 1 ? 1.25 : 1;
+    if (epoch == 3) descent.rest = 0.1;
+    kernels.descend(descent, backward ? &rows.back() : rows.data(), kRows, backward ? -1 : 1);
+    for (std::size_t k = 0; k < kRows; ++k) {
+      DescentRow& row = expected[backward ? kRows - 1 - k : k];
+      if (row.asleep) continue;
+      ++visits;
+      const SparseRow<Value> x = {columns.data() + (full ? 0 : row.offset),
+                                  values.data() + row.offset, row.size};
+      const auto factor_of_x = static_cast<double>(scale[row.row]);
+      const double upper = costs ? 0.7 * factor[row.row] : 0.7;
+      if (!kScaled) row.curvature = square_in_lanes(x) + (constant ? 0.25 : 0.0);
+      if (row.curvature == 0) {
+        row.alpha = upper;
+        if (epoch == 0) continue;
+      }
+      const double inner = factor_of_x * static_cast<double>(reference_dot(x, expected_w.data()));
+      const double g = row.y * (inner + (constant ? 0.5 * v : 0.0)) - 1;
+      estimate += upper * std::max(0.0, -g) + row.alpha * g;
+      const double to = row.alpha <= 0       ? std::min(g, 0.0)
+                        : row.alpha >= upper ? std::max(g, 0.0)
+                                             : g;
+      squares += to * to;
+      row.asleep =
+          (row.alpha <= 0 && g > descent.rest) || (row.alpha >= upper && g < -descent.rest);
+      if (row.asleep) continue;
+      ++awake;
+      if (to == 0) continue;
+      const double next = std::clamp(row.alpha - descent.stride * g / row.curvature, 0.0, upper);
+      const double a = (next - row.alpha) * row.y;
+      for (std::size_t e = 0; e < x.size; ++e) {
+        expected_w[x.columns[e]] +=
+            static_cast<Weight>(a * factor_of_x) * static_cast<Weight>(x.values[e]);
+      }
+      if (constant) v += a * 0.5;
+      inside += next > 0 && next < upper ? 1 : 0;
+      row.alpha = next;
+    }
+  }
+  EXPECT_EQ(w, expected_w);
+  EXPECT_EQ(descent.v, v);
+  EXPECT_EQ(descent.estimate, estimate);
+  EXPECT_EQ(descent.squares, squares);
+  EXPECT_EQ(descent.visits, visits);
+  EXPECT_EQ(descent.awake, awake);
+  EXPECT_EQ(descent.inside, inside);
+  bool slept = false;
+  for (std::size_t k = 0; k < kRows; ++k) {
+    EXPECT_EQ(rows[k].alpha, expected[k].alpha) << k;
+    EXPECT_EQ(rows[k].asleep, expected[k].asleep) << k;
+    slept = slept || (rows[k].asleep && k % 7 != 3);
+  }
+  EXPECT_TRUE(slept);
+}
+
+TEST_P(KernelContract, DescentMatchesTheDefinition) {
   for (const bool costs : {false, true}) {
     for (const bool constant : {false, true}) {
-      Random random(11);
-      std::vector<std::uint32_t> columns;
-      std::vector<float> values;
-      std::vector<double> factor, w(kColumns);
-      std::vector<DescentRow> rows;
-      for (std::uint64_t i = 0; i < kRows; ++i) {
-        const std::uint64_t offset = columns.size();
-        for (std::uint32_t j = 0; j < kColumns && i % 9 != 0; ++j) {  // some rows are empty
-          if (random.below(3) == 0) continue;
-          columns.push_back(j);
-          values.push_back(static_cast<float>(random.uniform()) - 0.5F);
-        }
-        factor.push_back(1 + static_cast<double>(random.below(2)));
-        const auto size = static_cast<std::uint32_t>(columns.size() - offset);
-        const bool asleep = i % 7 == 3;
-        rows.push_back({i, offset, size, static_cast<std::int8_t>(i % 2 == 0 ? 1 : -1), asleep, 0.0,
-                        DescentRow::kUnknown});
+      for (const bool full : {false, true}) {
+        check_descent<float, double>(*GetParam(), costs, constant, full);
+        check_descent<double, double>(*GetParam(), costs, constant, full);
+        check_descent<float, float>(*GetParam(), costs, constant, full);
+        check_descent<std::int16_t, float>(*GetParam(), costs, constant, full);
       }
-      std::vector<DescentRow> expected = rows;
-      std::vector<double> expected_w = w;
-      Descent<float> descent = {.columns = columns.data(),
-                                .values = values.data(),
-                                .full = false,
-                                .factor = costs ? factor.data() : nullptr,
-                                .cost = 0.7,
-                                .rest = std::numeric_limits<double>::infinity(),
-                                .w = w.data()};
-      if (constant) descent.gain = descent.unit = 0.5;
-      double v = 0, estimate = 0, squares = 0;
-      std::uint64_t visits = 0, awake = 0, inside = 0;
-      for (int epoch = 0; epoch < 4; ++epoch) {
-        const bool backward = epoch == 2;
-        if (epoch == 3) descent.rest = 0.1;
-        GetParam()->descend(descent, backward ? &rows.back() : rows.data(), kRows,
-                            backward ? -1 : 1);
-        for (std::size_t k = 0; k < kRows; ++k) {
-          DescentRow& row = expected[backward ? kRows - 1 - k : k];
-          if (row.asleep) continue;
-          ++visits;
-          const SparseRow<float> x = {columns.data() + row.offset, values.data() + row.offset,
-                                      row.size};
-          const double upper = costs ? 0.7 * factor[row.row] : 0.7;
-          row.curvature = square_in_lanes(x) + (constant ? 0.25 : 0.0);
-          if (row.curvature == 0) {
-            row.alpha = upper;
-            if (epoch == 0) continue;
-          }
-          const double g =
-              row.y * (reference_dot(x, expected_w.data()) + (constant ? 0.5 * v : 0.0)) - 1;
-          estimate += upper * std::max(0.0, -g) + row.alpha * g;
-          const double to = row.alpha <= 0       ? std::min(g, 0.0)
-                            : row.alpha >= upper ? std::max(g, 0.0)
-                                                 : g;
-          squares += to * to;
-          row.asleep =
-              (row.alpha <= 0 && g > descent.rest) || (row.alpha >= upper && g < -descent.rest);
-          if (row.asleep) continue;
-          ++awake;
-          if (to == 0) continue;
-          const double next = std::clamp(row.alpha - g / row.curvature, 0.0, upper);
-          const double a = (next - row.alpha) * row.y;
-          for (std::size_t e = 0; e < x.size; ++e) {
-            expected_w[x.columns[e]] += a * static_cast<double>(x.values[e]);
-          }
-          if (constant) v += a * 0.5;
-          inside += next > 0 && next < upper ? 1 : 0;
-          row.alpha = next;
-        }
-      }
-      EXPECT_EQ(w, expected_w);
-      EXPECT_EQ(descent.v, v);
-      EXPECT_EQ(descent.estimate, estimate);
-      EXPECT_EQ(descent.squares, squares);
-      EXPECT_EQ(descent.visits, visits);
-      EXPECT_EQ(descent.awake, awake);
-      EXPECT_EQ(descent.inside, inside);
-      bool slept = false;
-      for (std::size_t k = 0; k < kRows; ++k) {
-        EXPECT_EQ(rows[k].alpha, expected[k].alpha) << k;
-        EXPECT_EQ(rows[k].asleep, expected[k].asleep) << k;
-        slept = slept || (rows[k].asleep && k % 7 != 3);
-      }
-      EXPECT_TRUE(slept);
+    }
+  }
+}
+
+// Rows of every length up to 40, against w in floats.
+template <class Value>
+void check_rough_gradients(const Kernels& kernels) {
+  constexpr std::uint64_t kRows = 41, kColumns = 60;
+  Random random(13);
+  std::vector<std::uint64_t> offsets = {0};
+  std::vector<std::uint32_t> columns;
+  std::vector<Value> values;
+  std::vector<float> w(kColumns), scale(kRows);
+  std::vector<std::int8_t> y(kRows);
+  for (std::uint64_t i = 0; i < kRows; ++i) {
+    for (std::uint32_t k = 0; k < i; ++k) {
+      columns.push_back(k + static_cast<std::uint32_t>(random.below(20)));
+      values.push_back(any_value<Value>(random));
+    }
+    offsets.push_back(columns.size());
+    scale[i] = std::is_integral_v<Value> ? static_cast<float>(random.uniform()) : 1;
+    y[i] = i % 3 == 0 ? 1 : -1;
+  }
+  values.resize(values.size() + 7);
+  for (float& x : w) x = static_cast<float>(random.uniform()) - 0.5F;
+  const CsrView<Value> m = {kRows, kColumns, offsets.data(), columns.data(), values.data()};
+  std::vector<double> out(kRows - 1);
+  kernels.gradients(m, std::is_integral_v<Value> ? scale.data() : nullptr, 1, kRows, y.data(),
+                    w.data(), 0.25, out.data());
+  for (std::uint64_t i = 1; i < kRows; ++i) {
+    const auto inner = static_cast<double>(reference_dot(row_of(m, i), w.data()));
+    const double score = inner * static_cast<double>(scale[i]) + 0.25;
+    EXPECT_TRUE(same_bits(out[i - 1], y[i] * score - 1)) << i;
+  }
+}
+
+TEST_P(KernelContract, GradientsAtFloatsMatchTheDefinition) {
+  check_rough_gradients<float>(*GetParam());
+  check_rough_gradients<std::int16_t>(*GetParam());
+}
+
+TEST_P(KernelContract, ShortensToNearestWholeNumbers) {
+  Random random(14);
+  for (std::size_t size = 0; size < 40; ++size) {
+    std::vector<double> x(size);
+    for (double& value : x) value = 8 * random.uniform() - 4;
+    if (size % 5 == 0) std::ranges::fill(x, 0.0);
+    std::vector<std::int16_t> out(size);
+    const Shortened got = GetParam()->shorten(x.data(), size, out.data());
+    double most = 0;
+    for (const double value : x) most = std::max(most, std::abs(value));
+    EXPECT_EQ(got.scale, static_cast<float>(most / 32767));
+    const SparseRow<double> row = {nullptr, x.data(), size};
+    EXPECT_TRUE(same_bits(got.square, square_in_lanes(row))) << size;
+    for (std::size_t k = 0; k < size; ++k) {
+      const auto scale = static_cast<double>(got.scale);
+      EXPECT_LE(std::abs(x[k] - scale * out[k]), 0.5 * scale * (1 + 1e-9)) << k;
     }
   }
 }
