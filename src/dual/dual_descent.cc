@@ -61,7 +61,8 @@ constexpr double kLeapWidth = 8;          // later by so much for each column a 
 constexpr double kMeanAbove = 1;      // times the best gap, above which the mean is better than w
 constexpr double kRoughGap = 1e-3;    // below it w is in doubles
 constexpr double kRoughNoise = 1e-5;  // of P, that a rough look may be off
-constexpr double kMostDrift = 0.1;    // of the gap, that roughness may make out
+constexpr double kMostDrift = 0.01;   // of the gap, that roughness may make out
+constexpr double kLookAgain = 2;      // times the gap wanted: what is below is looked at as it is
 constexpr double kLeastFall = 0.7;    // of the gap, from one look to the next
 constexpr double kLeastAwake = 0.6;   // of the rows chosen; below, the others are left out
 
@@ -112,7 +113,7 @@ class DualDescent {
     archive.sized(here_.w, problem_.dimension());
     floats_.archive(archive, problem_.dimension());
     archive.require(!rough() || may_be_rough());
-    archive(drift_, gap_before_);
+    archive(rough_dual_, gap_before_);
     archive.sized(alpha_, m_.rows);
     archive.sized(best_alpha_, problem_.free_bias ? m_.rows : 0);
     archive.sized(gradients_.all(), m_.rows);
@@ -309,6 +310,7 @@ class DualDescent {
     double norm = 0;    // |v|^2, v = sum_i a_i y_i x_i
     bool rough = false;
     double primal() const { return square / 2 + sum.loss; }
+    double dual() const { return sum.alpha - norm / 2; }  // without what a free bias takes off
   };
 
   // Where there is no point yet, it is 0.
@@ -324,8 +326,14 @@ class DualDescent {
   // <w, v> at the point that was looked at.
   double inner() { return inner_by_rows(alpha_, gradients_.all()) - here_.sum * best_; }
 
+  // square: |w|^2 where w is that point.
+  Look look_at(const std::vector<double>& point, double square) {
+    return {.sum = sums_at(at_zero_ ? std::span<const double>() : point),
+            .square = square,
+            .norm = square};
+  }
   Look look_at(const std::vector<double>& point) {
-    Look look = {.sum = sums_at(at_zero_ ? std::span<const double>() : point)};
+    Look look = look_at(point, 0);
     // Where columns are more than rows. Before leaps only: w and the variables drift apart.
     const bool by_rows = !problem_.free_bias && m_.rows < here_.w.size() && !slow();
     look.norm = by_rows ? inner() : square_of_weights(here_.w);
@@ -333,24 +341,29 @@ class DualDescent {
     return look;
   }
 
-  // At w in floats, which is v but for its rounding and that of the rows. |v|^2 is
-  // 2 <w, v> - |w|^2 + |v - w|^2, of which the last is a rounding of a rounding.
+  // At w in floats, which is v but for its rounding and that of the rows. Far from the gap wanted,
+  // floats are good enough to look with; but not with a free bias, whose bound may fall again.
   Look look_at_floats(double square) {
-    drift_ = 0;
-    Look look = {.sum = {}, .square = square, .norm = square, .rough = true};
-    if (!at_zero_ && !ending_ && !near_target()) {
-      look.sum = sums_at(std::span<const float>(floats_.w()));
+    if (!at_zero_ && !ending_ && !near_target() && !problem_.free_bias) {
+      Look look = {.sum = sums_at(std::span<const float>(floats_.w())),
+                   .square = square,
+                   .norm = square,
+                   .rough = true};
       look.sum.loss += kRoughNoise * look.primal();
       look.norm += 2 * kRoughNoise * look.primal();
-      const double left = look.primal() - (look.sum.alpha - look.norm / 2);
-      if (left > 2 * monitor_.limits().gap * look.primal()) return look;
+      const double best = std::min(look.primal(), best_point_.primal());
+      if (best - std::max(look.dual(), bound()) > kLookAgain * target()) return look;
     }
-    look = {.sum = sums_at(at_zero_ ? std::span<const double>() : std::span<const double>(here_.w)),
-            .square = square};
-    const double product = at_zero_ ? 0 : inner();
-    look.norm = 2 * product - square;
-    drift_ = std::abs(product - square);
-    return look;
+    Look look = look_at(here_.w, square);
+    if (at_zero_) return look;
+    // |v|^2 = 2 <w, v> - |w|^2 + |v - w|^2. The last is small: that of as many roundings as there
+    // are columns, independent of each other.
+    const double product = inner(), drift = product - square;
+    look.norm = square + 2 * drift;
+    if (square > 0) look.norm += static_cast<double>(regularised_) * drift * drift / square;
+    if (std::abs(drift) <= kMostDrift * (look.primal() - look.dual())) return look;
+    sharpen();  // the rows are others than they are, taken roughly
+    return look_at(here_.w);
   }
 
   // P, D and gradients at w from all rows; remembers the best point. Leaps go to and fro about the
@@ -384,19 +397,24 @@ class DualDescent {
     }
     // With a free bias what is left of the sum is charged for (certificate.cc); and the bound may
     // fall again, as the sum is brought back to 0.
-    const double dual = look.sum.alpha - look.norm / 2 - std::abs(here_.sum * best_);
+    const double dual = look.dual() - std::abs(here_.sum * best_);
     if (problem_.free_bias && (dual > dual_ || best_alpha_.empty())) best_alpha_ = alpha_;
-    dual_ = std::max(dual_, dual);
+    if (look.rough) {
+      rough_dual_ = std::max(rough_dual_, dual);
+    } else {
+      rough_dual_ = 0;
+      dual_ = std::max(dual_, dual);
+    }
     if (at_zero_ && !problem_.free_bias) {
       best_point_.offer_zero(look.sum.loss);
     } else {
       BestPoint::Point offered = {point, gradients_.all(), look.square, look.primal()};
       offered.rough = look.rough;
       if (!rough() && !problem_.free_bias && !slow()) offered.alpha = alpha_;
-      const double wanted = dual_ / (1 - std::min(0.5, monitor_.limits().gap));
+      const double wanted = bound() / (1 - std::min(0.5, monitor_.limits().gap));
       // Midway the next point will be better anyway.
-      const double left = offered.primal - dual_;
-      const bool midway = !slow() && left > kSearchWithin * (wanted - dual_) &&
+      const double left = offered.primal - bound();
+      const bool midway = !slow() && left > kSearchWithin * (wanted - bound()) &&
                           left < kSearchBeyond * offered.primal;
       if (best_point_.offer(offered, midway ? offered.primal : wanted, slow())) unkept_ = &point;
     }
@@ -416,15 +434,17 @@ class DualDescent {
     progress.iteration = solution_.iterations;
     progress.data_passes = passes();
     progress.primal = best_point_.primal();
-    progress.dual = dual_;
+    progress.dual = bound();
     progress.relative_gap = relative_gap();
     progress.active_rows = rows_.items().size();
     return monitor_.report(progress);
   }
 
+  // The best D, or what a rough look made of it.
+  double bound() const { return std::max(dual_, rough_dual_); }
   double relative_gap() const {
     const double primal = best_point_.primal();
-    return primal > 0 ? std::max(0.0, (primal - dual_) / primal) + best_point_.noise() : 0.0;
+    return primal > 0 ? std::max(0.0, (primal - bound()) / primal) + best_point_.noise() : 0.0;
   }
   double passes() const {
     return static_cast<double>(solution_.rows_touched) / static_cast<double>(m_.rows);
@@ -535,9 +555,9 @@ class DualDescent {
   bool may_be_rough() const {
     return options_.floats && (std::is_same_v<Value, float> || options_.rough != nullptr);
   }
-  // Near the optimum, or where the rows, taken roughly, are others than they are.
+  // Near the optimum, or where there is no progress.
   bool enough_of_rough() const {
-    return slow() || relative_gap() < kRoughGap || drift_ > kMostDrift * exact_gap_ ||
+    return slow() || relative_gap() < kRoughGap ||
            (refreshes_ > 2 && exact_gap_ > kLeastFall * gap_before_);
   }
   void sharpen() {
@@ -633,7 +653,6 @@ class DualDescent {
 
   DualPoint here_;         // where epochs have come to
   FloatWeights floats_;    // in the place of w while that is enough
-  double drift_ = 0;       // <w, v> and |w|^2 apart, when floats were last looked at
   double gap_before_ = 0;  // exact_gap_ of the last refresh but one
   bool ending_ = false;    // the next look is the last
   static constexpr double kUnknown = DescentRow::kUnknown;
@@ -648,7 +667,8 @@ class DualDescent {
   std::size_t awake_ = 0;                  // among them
   std::size_t inside_ = 0;                 // between their bounds after a step of the last epoch
   Leaps<Value> leaps_;
-  double dual_ = 0;  // alpha = 0 is feasible
+  double dual_ = 0;        // alpha = 0 is feasible
+  double rough_dual_ = 0;  // nearly D at the last look, if that was rough
   double exact_gap_ = 0;
   double estimate_ = 0;  // of P - D, from the rows visited in the last epoch
   double decay_ = 1;     // of the estimate, from one epoch to the next
@@ -664,16 +684,6 @@ class DualDescent {
 };
 
 }  // namespace
-
-double dual_memory(const Dataset& data, std::uint64_t dimension, double gap) {
-  // Variables, gradients, items and what leaps and line searches keep of each row; copies of rows;
-  // w, the best one, and those of leaps.
-  const double entry = data.precision() == Precision::f32 ? 8 : 12;
-  return 136 * static_cast<double>(data.rows()) +
-         kCopyBelow * entry * static_cast<double>(data.nonzeros()) +
-         (8 * 6 + 4) * static_cast<double>(dimension) + rough_memory(data) +
-         merging_memory(data, dimension, gap);
-}
 
 Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                     Pool& pool) {
