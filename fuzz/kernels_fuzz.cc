@@ -81,6 +81,36 @@ void compare(Bytes bytes) {
   compare_many(row, w, factor);
 }
 
+// The dot product with weights in floats, as the gradient of a data set of one row has it.
+void compare_floats(Bytes bytes) {
+  std::vector<float> w(1 + bytes.take<std::uint8_t>() % 64U);
+  for (float& x : w) x = finite<float>(bytes);
+  std::vector<std::uint32_t> columns;
+  std::vector<float> values;
+  for (std::uint32_t j = 0; j < w.size() && !bytes.empty(); ++j) {
+    j += bytes.take<std::uint8_t>() % 4U;
+    if (j >= w.size()) break;
+    columns.push_back(j);
+    values.push_back(finite<float>(bytes));
+  }
+  columns.shrink_to_fit();
+  values.shrink_to_fit();
+  const std::uint64_t offsets[] = {0, columns.size()};
+  const CsrView<float> m = {1, w.size(), offsets, columns.data(), values.data()};
+  const std::int8_t y = 1;
+  const auto gradient = [&](const Kernels& kernels) {
+    double out = 0;
+    kernels.gradients(m, nullptr, 0, 1, &y, w.data(), 0.0, &out);
+    return out;
+  };
+  const double expected = gradient(*available_kernels().front());
+  for (const Kernels* kernels : available_kernels().subspan(1)) {
+    const double got = gradient(*kernels);
+    require(same_bits(got, expected) || (std::isnan(got) && std::isnan(expected)),
+            std::string(kernels->name) + ": gradients at floats");
+  }
+}
+
 }  // namespace
 }  // namespace hinge::fuzz
 
@@ -88,5 +118,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace hinge::fuzz;
   compare<float>({data, size});
   compare<double>({data, size});
+  compare_floats({data, size});
   return 0;
 }

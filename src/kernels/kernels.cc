@@ -229,9 +229,10 @@ constexpr Kernels kScalar = {.name = "scalar",
 
 // Gather instructions take signed 32-bit indices. Columns are unsigned: both they and the base are
 // moved by 2^31, which cancels.
-const double* gather_base(const double* w) {
-  return reinterpret_cast<const double*>(reinterpret_cast<std::uintptr_t>(w) +
-                                         (std::uintptr_t{1} << 31) * sizeof(double));
+template <class Weight>
+HINGE_INLINE const Weight* gather_base(const Weight* w) {
+  return reinterpret_cast<const Weight*>(reinterpret_cast<std::uintptr_t>(w) +
+                                         (std::uintptr_t{1} << 31) * sizeof(Weight));
 }
 
 #define HINGE_AVX2 __attribute__((target("avx2")))
@@ -327,14 +328,24 @@ HINGE_AVX2 HINGE_INLINE __m256 floats8(const std::int16_t* v, __m256i /*mask*/) 
   return floats8(v);
 }
 
-template <class Value>
+// By single loads or, `gathering`, by the instruction for it.
+template <bool gathering = false, class Value>
 HINGE_AVX2 HINGE_INLINE float dot_avx2_body(const SparseRow<Value>& row, const float* w) {
   alignas(32) static constexpr std::int32_t kMasks[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
   if (row.run) return dot_run(row, w);
+  const __m256i move = _mm256_set1_epi32(INT32_MIN);
+  const float* const base = gather_base(w);
   __m256 sum = _mm256_setzero_ps();
   std::size_t k = 0;
   for (; k + 8 <= row.size; k += 8) {
-    sum = _mm256_add_ps(sum, _mm256_mul_ps(floats8(row.values + k), load8(w, row.columns + k)));
+    __m256 x;
+    if constexpr (gathering) {
+      const __m256i c = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(row.columns + k));
+      x = _mm256_i32gather_ps(base, _mm256_xor_si256(c, move), 4);
+    } else {
+      x = load8(w, row.columns + k);
+    }
+    sum = _mm256_add_ps(sum, _mm256_mul_ps(floats8(row.values + k), x));
   }
   if (k < row.size) {
     const __m256i mask =
@@ -342,10 +353,16 @@ HINGE_AVX2 HINGE_INLINE float dot_avx2_body(const SparseRow<Value>& row, const f
     const __m256i any = _mm256_set1_epi32(static_cast<int>(row.columns[k]));
     const __m256i loaded =
         _mm256_maskload_epi32(reinterpret_cast<const int*>(row.columns + k), mask);
-    alignas(32) std::uint32_t columns[8];
-    _mm256_store_si256(reinterpret_cast<__m256i*>(columns), _mm256_blendv_epi8(any, loaded, mask));
-    const __m256 added =
-        _mm256_add_ps(sum, _mm256_mul_ps(floats8(row.values + k, mask), load8(w, columns)));
+    const __m256i c = _mm256_blendv_epi8(any, loaded, mask);
+    __m256 x;
+    if constexpr (gathering) {
+      x = _mm256_i32gather_ps(base, _mm256_xor_si256(c, move), 4);
+    } else {
+      alignas(32) std::uint32_t columns[8];
+      _mm256_store_si256(reinterpret_cast<__m256i*>(columns), c);
+      x = load8(w, columns);
+    }
+    const __m256 added = _mm256_add_ps(sum, _mm256_mul_ps(floats8(row.values + k, mask), x));
     sum = _mm256_blendv_ps(sum, added, _mm256_castsi256_ps(mask));
   }
   const __m128 four = _mm_add_ps(_mm256_castps256_ps128(sum), _mm256_extractf128_ps(sum, 1));
@@ -406,12 +423,12 @@ HINGE_AVX2 void gradients_avx2(const CsrView<Value>& m, std::uint64_t begin, std
   }
 }
 
-template <class Value>
+template <class Value, bool gathering = false>
 HINGE_AVX2 void gradients_rough_avx2(const CsrView<Value>& m, const float* scale,
                                      std::uint64_t begin, std::uint64_t end, const std::int8_t* y,
                                      const float* w, double shift, double* out) {
   for (std::uint64_t i = begin; i < end; ++i) {
-    const double inner = scaled(dot_avx2_body(row_of(m, i), w), scale, i);
+    const double inner = scaled(dot_avx2_body<gathering>(row_of(m, i), w), scale, i);
     out[i - begin] = y[i] * (inner + shift) - 1;
   }
 }
@@ -430,6 +447,19 @@ HINGE_AVX2 void descend_avx2(Descent<Value, Weight>& descent, DescentRow* first,
     if (row == nullptr) continue;
     const SparseRow<Value> x = entries_of(d, *row);
     end_visit(d, *row, x, static_cast<double>(dot_avx2_body(x, d.w)));
+  }
+  descent = d;
+}
+
+template <class Value>
+HINGE_AVX2 void descend_gathering(Descent<Value, float>& descent, DescentRow* first,
+                                  std::size_t count, std::ptrdiff_t step) {
+  Descent<Value, float> d = descent;
+  for (std::size_t k = 0; k < count; ++k) {
+    DescentRow* const row = begin_visit(d, first, k, count, step);
+    if (row == nullptr) continue;
+    const SparseRow<Value> x = entries_of(d, *row);
+    end_visit(d, *row, x, static_cast<double>(dot_avx2_body<true>(x, d.w)));
   }
   descent = d;
 }
@@ -542,24 +572,28 @@ HINGE_AVX512 bool dot_rows_avx512(const RowRun<Value>& rows, std::span<const dou
   return good;
 }
 
+// Where floats are read, gathers pay even though these may just have been written.
+constexpr Kernels gathering(Kernels kernels) {
+  kernels.gradients_rough_f32 = gradients_rough_avx2<float, true>;
+  kernels.gradients_rough_i16 = gradients_rough_avx2<std::int16_t, true>;
+  kernels.descend_rough_f32 = descend_gathering<float>;
+  kernels.descend_rough_i16 = descend_gathering<std::int16_t>;
+  kernels.dot_rows_f32 = dot_rows_avx512<float>;
+  kernels.dot_rows_f64 = dot_rows_avx512<double>;
+  return kernels;
+}
+
 // Everything else is AVX2's.
 constexpr Kernels kAvx512 = [] {
-  Kernels kernels = kAvx2;
+  Kernels kernels = gathering(kAvx2);
   kernels.name = "avx512";
   kernels.dot_f32 = dot_avx512<float>;
   kernels.dot_f64 = dot_avx512<double>;
-  kernels.dot_rows_f32 = dot_rows_avx512<float>;
-  kernels.dot_rows_f64 = dot_rows_avx512<double>;
   return kernels;
 }();
 
-// AVX2's where what is read may just have been written, gathers where it never was.
-constexpr Kernels kMixed = [] {
-  Kernels kernels = kAvx2;
-  kernels.dot_rows_f32 = dot_rows_avx512<float>;
-  kernels.dot_rows_f64 = dot_rows_avx512<double>;
-  return kernels;
-}();
+// AVX2's where doubles are read that may just have been written.
+constexpr Kernels kMixed = gathering(kAvx2);
 
 #endif
 
