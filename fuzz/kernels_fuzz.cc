@@ -81,7 +81,7 @@ void compare(Bytes bytes) {
   compare_many(row, w, factor);
 }
 
-// The dot product with weights in floats, as the gradient of a data set of one row has it.
+// One visit of descent to the row, with w in floats.
 void compare_floats(Bytes bytes) {
   std::vector<float> w(1 + bytes.take<std::uint8_t>() % 64U);
   for (float& x : w) x = finite<float>(bytes);
@@ -95,19 +95,29 @@ void compare_floats(Bytes bytes) {
   }
   columns.shrink_to_fit();
   values.shrink_to_fit();
-  const std::uint64_t offsets[] = {0, columns.size()};
-  const CsrView<float> m = {1, w.size(), offsets, columns.data(), values.data()};
-  const std::int8_t y = 1;
-  const auto gradient = [&](const Kernels& kernels) {
-    double out = 0;
-    kernels.gradients(m, nullptr, 0, 1, &y, w.data(), 0.0, &out);
-    return out;
+  const auto visit = [&](const Kernels& kernels, std::vector<float>& to) {
+    DescentRow row = {0, 0, static_cast<std::uint32_t>(columns.size()), 1, false, 0.5, 1};
+    Descent<float, float> descent = {.columns = columns.data(),
+                                     .values = values.data(),
+                                     .full = false,
+                                     .factor = nullptr,
+                                     .cost = 1,
+                                     .rest = 1e300,
+                                     .w = to.data()};
+    kernels.descend(descent, &row, 1, 1);
+    return row.alpha;
   };
-  const double expected = gradient(*available_kernels().front());
+  std::vector<float> expected = w;
+  const double alpha = visit(*available_kernels().front(), expected);
   for (const Kernels* kernels : available_kernels().subspan(1)) {
-    const double got = gradient(*kernels);
-    require(same_bits(got, expected) || (std::isnan(got) && std::isnan(expected)),
-            std::string(kernels->name) + ": gradients at floats");
+    std::vector<float> got = w;
+    require(same_bits(visit(*kernels, got), alpha), std::string(kernels->name) + ": visit");
+    for (std::size_t j = 0; j < w.size(); ++j) {
+      const bool same =
+          std::bit_cast<std::uint32_t>(got[j]) == std::bit_cast<std::uint32_t>(expected[j]);
+      require(same || (std::isnan(got[j]) && std::isnan(expected[j])),
+              std::string(kernels->name) + ": w of a visit");
+    }
   }
 }
 

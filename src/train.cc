@@ -74,7 +74,7 @@ class Trainer {
       check_scale(seen, warnings);
       prepare(warnings);
       shape_.model.origin.fingerprint = seen.fingerprint;
-      begin_in_floats(seen);
+      begin_in_floats(seen, costs.size());
     }
     check_pegasos();
     cut_into_groups(costs.size(), warnings);
@@ -128,15 +128,23 @@ class Trainer {
     }
   }
 
-  // Whether descent may, and the rows for it. Few values are not worth it.
-  void begin_in_floats(const Survey& seen) {
-    constexpr std::uint64_t kWorth = 100'000;
+  // Whether descent may. Training on rows of doubles shall take less than a quarter of their
+  // memory: what it takes for each row leaves some of that for values in 16 bits.
+  void begin_in_floats(const Survey& seen, std::size_t costs) {
+    constexpr std::uint64_t kWorth = 100'000;  // values; fewer take no time anyway
+    constexpr double kShare = 0.25;
     const bool tame = seen.largest == 0;
     t_.floats = t_.choice.solver == Solver::dual && t_.comm == nullptr && tame &&
                 t_.rows->nonzeros() >= kWorth;
     const auto* const m = std::get_if<CsrView<double>>(&t_.rows->view());
     if (!t_.floats || m == nullptr) return;
-    t_.rough.emplace(*m, choose_kernels(t_.options.instruction_set), pool_);
+    const double entry = m->full ? 8 : 12, row = t_.options.free_bias ? 210 : 125;  // bytes
+    const auto problems = static_cast<double>(costs * shape_.model.problems.size());
+    const double spare = kShare * entry * static_cast<double>(m->nonzeros()) -
+                         row * problems * static_cast<double>(m->rows);
+    if (spare <= 0) return;
+    t_.shorts.emplace(*m, static_cast<std::uint64_t>(spare),
+                      choose_kernels(t_.options.instruction_set), pool_);
   }
 
   // From the smallest cost up, each from where the last one ended.

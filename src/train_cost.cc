@@ -203,7 +203,7 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
                            .kernel_memory = t_.kernel_memory,
                            .comm = t_.comm,
                            .floats = t_.floats,
-                           .rough = t_.rough ? &*t_.rough : nullptr};
+                           .shorts = t_.shorts ? &*t_.shorts : nullptr};
   options.pegasos.kernel = model.kernel;
   if (group.state && !joined) options.resume = *group.state;
   const Stopwatch solve_clock;

@@ -15,7 +15,7 @@
 #include "base/stopwatch.h"
 #include "choose_solver.h"
 #include "data/problem.h"
-#include "dual/rough_rows.h"
+#include "dual/short_rows.h"
 #include "hinge/train.h"
 #include "solve/solver.h"
 #include "train_checkpoint.h"
@@ -32,18 +32,18 @@ struct Training {
   const double gap;  // asked for; 0 = none
   const StopToken stop{control.stop};
   const Stopwatch clock = {};
-  Comm* const comm = nullptr;           // the ranks, if there are several; rows are this one's
-  Whole whole = {};                     // all rows
-  Dataset compact = {};                 // the columns that occur, where these are few among many
-  const Dataset* rows = &data;          // what is worked on: data, or compact
-  bool floats = false;                  // descent may begin with w in floats,
-  std::optional<RoughRows> rough = {};  // on these if rows are of doubles
-  std::vector<double> costs = {};       // c_i
-  double total = 0;                     // sum of c_i
-  std::uint64_t kernel_memory = 0;      // for kernel values that are kept
-  bool warm_starts = false;             // models of several begin at others
-  bool witness = options.witness;       // to be kept
-  CheckpointGroups groups = {};         // problems solved together, and the states to go on from
+  Comm* const comm = nullptr;            // the ranks, if there are several; rows are this one's
+  Whole whole = {};                      // all rows
+  Dataset compact = {};                  // the columns that occur, where these are few among many
+  const Dataset* rows = &data;           // what is worked on: data, or compact
+  bool floats = false;                   // descent may begin with w in floats
+  std::optional<ShortRows> shorts = {};  // and on these
+  std::vector<double> costs = {};        // c_i
+  double total = 0;                      // sum of c_i
+  std::uint64_t kernel_memory = 0;       // for kernel values that are kept
+  bool warm_starts = false;              // models of several begin at others
+  bool witness = options.witness;        // to be kept
+  CheckpointGroups groups = {};          // problems solved together, and the states to go on from
   bool keeps_states = false;
   std::optional<CheckpointBook> book = {};  // if states are kept, on rank 0
   std::mutex observing = {};                // one thread at a time

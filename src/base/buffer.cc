@@ -64,7 +64,7 @@ void* remap(void* old, std::size_t old_bytes, std::size_t bytes) {
 #endif
   void* data = MAP_FAILED;
   if (old != nullptr) data = mremap(old, old_bytes, bytes, 0);
-  const bool huge = bytes >= kHugePage;  // small buffers do without huge pages
+  const bool huge = bytes >= 4 * kHugePage;  // small buffers do without huge pages
   if (data == MAP_FAILED && huge) data = move_to_huge_pages(old, old_bytes, bytes);
   if (data == MAP_FAILED)
     data = old == nullptr ? map(bytes) : mremap(old, old_bytes, bytes, MREMAP_MAYMOVE);

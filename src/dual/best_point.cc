@@ -1,7 +1,6 @@
 #include "dual/best_point.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 
 #include "base/buffer.h"
@@ -36,23 +35,13 @@ void BestPoint::keep(const Point& point) {
   gradient_.assign(point.gradient.begin(), point.gradient.end());
 }
 
-void BestPoint::measured(std::span<const double> gradient, double primal) {
-  gradient_.assign(gradient.begin(), gradient.end());
-  primal_ = primal;
-  rough_ = false;
-}
-
 bool BestPoint::offer(const Point& point, double enough, bool thorough) {
-  const bool search = !point.rough && !rough_;
-  assert(search || point.rough || point.primal <= primal_);
-  if (point.primal <= (search ? std::min(enough, primal_) : primal_)) {
+  if (point.primal <= std::min(enough, primal_)) {
     square_ = point.square;
     primal_ = point.primal;
-    rough_ = point.rough;
     noise_ = 1;
     return true;
   }
-  if (!search) return false;
   if (w_.empty()) {
     begin_at(point);
     return false;
@@ -152,7 +141,7 @@ void BestPoint::move_along(const Point& to, bool both_ways) {
 void BestPoint::archive(Archive& archive) {
   archive.sized_or_empty(w_, problem_.dimension());
   archive.sized(gradient_, w_.empty() ? 0 : problem_.y.size());
-  archive(square_, primal_, rough_, noise_);
+  archive(square_, primal_, noise_);
   archive.require(noise_ >= 1 && noise_ <= kMostNoise + kMoveNoise);
 }
 

@@ -31,23 +31,16 @@ class BestPoint {
     double primal = 0;                 // P(w)
     // a where w = sum_i a_i y_i x_i, which spares a pass over w; empty: it is not known to be.
     std::span<const double> alpha = {};
-    bool rough = false;  // gradients are only nearly those at w, and P is no more than `primal`
   };
   // A point. If its P is no more than `enough`, nor than the best so far, it becomes the best as it
   // is, without a search; `true` then says that keep() must be called before w or its gradients
   // change, or take() would not have it. (Often there is no need: the solver has arrived.) Where
   // the search shall be `thorough`, multiples count as well. They matter with large costs: many
-  // rows have margins a little below 1 then. No line to or from a rough point is searched; the best
-  // must not be one where another is offered that is not, and is worse.
+  // rows have margins a little below 1 then.
   bool offer(const Point& point, double enough, bool thorough);
   void keep(const Point& point);
-  // The best, which was rough and has been kept, as it is.
-  void measured(std::span<const double> gradient, double primal);
   void offer_zero(double primal) { primal_ = primal; }  // w = 0, as the first
 
-  bool rough() const { return rough_; }
-  std::span<const double> w() const { return w_; }  // empty: 0
-  double square() const { return square_; }
   double primal() const { return primal_; }  // infinite before there is a point
   // How far that may be off, as a share of it, for want of a pass over the data.
   double noise() const { return noise_ * std::numeric_limits<double>::epsilon(); }
@@ -78,7 +71,6 @@ class BestPoint {
   LineSearch search_{0, 0, kFarthest};
   std::vector<double> w_, gradient_;  // empty: 0
   double square_ = 0, primal_ = std::numeric_limits<double>::infinity();
-  bool rough_ = false;
   double noise_ = 1;  // how far margins and w may be apart, in roundings
 };
 

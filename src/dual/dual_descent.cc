@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 #include "base/archive.h"
@@ -22,7 +23,7 @@
 #include "dual/gradients.h"
 #include "dual/leaps.h"
 #include "dual/merged_columns.h"
-#include "dual/rough_rows.h"
+#include "dual/short_rows.h"
 #include "dual/working_rows.h"
 #include "risk/free_bias.h"
 #include "solve/batches.h"
@@ -58,13 +59,11 @@ constexpr double kSearchWithin = 4;       // times the gap wanted: lines are sea
 constexpr double kSearchBeyond = 0.2;     // and where the gap is above this share of P
 constexpr double kLeapAfter = 20;         // epochs: the problem is not one of the easy ones
 constexpr double kLeapWidth = 8;          // later by so much for each column a nonzero
-constexpr double kMeanAbove = 1;      // times the best gap, above which the mean is better than w
-constexpr double kRoughGap = 1e-3;    // below it w is in doubles
-constexpr double kRoughNoise = 1e-5;  // of P, that a rough look may be off
-constexpr double kMostDrift = 0.01;   // of the gap, that roughness may make out
-constexpr double kLookAgain = 2;      // times the gap wanted: what is below is looked at as it is
-constexpr double kLeastFall = 0.7;    // of the gap, from one look to the next
-constexpr double kLeastAwake = 0.6;   // of the rows chosen; below, the others are left out
+constexpr double kMeanAbove = 1;     // times the best gap, above which the mean is better than w
+constexpr double kRoughGap = 1e-3;   // below it w is in doubles
+constexpr double kMostDrift = 0.01;  // of the gap, that roughness may make out
+constexpr double kLeastFall = 0.7;   // of the gap, from one look to the next
+constexpr double kLeastAwake = 0.6;  // of the rows chosen; below, the others are left out
 
 template <class Value>
 class DualDescent {
@@ -84,7 +83,7 @@ class DualDescent {
         here_{.w = huge_vector(problem.dimension())},
         alpha_(huge_vector(m.rows)),
         square_(huge_vector(m.rows, kUnknown)),
-        gradients_(problem, m, options.rough, kernels_, pool),
+        gradients_(problem, m, kernels_, pool),
         best_point_(problem, kernels_),
         rows_(m),
         leaps_(problem, m, kernels_, rows_, here_) {
@@ -112,8 +111,8 @@ class DualDescent {
   void archive(Archive& archive) {
     archive.sized(here_.w, problem_.dimension());
     floats_.archive(archive, problem_.dimension());
-    archive.require(!rough() || may_be_rough());
-    archive(rough_dual_, gap_before_);
+    archive.require(!rough() || options_.floats);
+    archive(gap_before_);
     archive.sized(alpha_, m_.rows);
     archive.sized(best_alpha_, problem_.free_bias ? m_.rows : 0);
     archive.sized(gradients_.all(), m_.rows);
@@ -127,7 +126,7 @@ class DualDescent {
   void work() {
     if (options_.resume.empty()) {
       start();
-      if (may_be_rough()) floats_.take(here_.w);
+      if (options_.floats) floats_.take(here_.w);
       refresh();
     } else {
       const Pool::Grace grace(pool_, kLastLook);  // lest the state be lost
@@ -144,7 +143,6 @@ class DualDescent {
       if (rough() && enough_of_rough()) sharpen();
       choose_rows();
       if (!descend()) {
-        ending_ = true;
         refresh();
         break;
       }
@@ -160,7 +158,6 @@ class DualDescent {
   // where all begins. The dual variables are feasible at any moment, but for a free bias, with
   // which the best of an exact pass are returned.
   void look_once_more() {
-    ending_ = true;
     try {
       const Pool::Grace grace(pool_, kLastLook);
       refresh();
@@ -182,9 +179,7 @@ class DualDescent {
     gradients_.for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) {
         if (later && m_.size_of(i) > 0) continue;
-        square_[i] = (options_.rough != nullptr ? options_.rough->square[i]
-                                                : square_in_lanes(row_of(m_, i))) +
-                     constant;
+        square_[i] = square_of_row(i) + constant;
         // A row of zeros loses its full cost whatever w is: its variable belongs at the bound.
         if (square_[i] == 0 && !problem_.free_bias) alpha_[i] = problem_.upper(i);
       }
@@ -202,25 +197,25 @@ class DualDescent {
     compare(options_.start[0].w);
   }
 
-  // The loss at a point from elsewhere.
-  double loss_at(std::span<const double> w) {
+  // |x_i|^2 as descent finds it, too.
+  double square_of_row(std::uint64_t i) const {
+    if constexpr (std::is_same_v<Value, double>) {
+      if (options_.shorts != nullptr && i < options_.shorts->rows) {
+        return options_.shorts->square(m_, i);
+      }
+    }
+    return square_in_lanes(row_of(m_, i));
+  }
+
+  // A primal point from elsewhere.
+  void compare(const std::vector<double>& w) {
     BoxedSums sums = gradients_.find_and_weigh(w, alpha_);
     if (problem_.free_bias) sums = gradients_.shift_and_weigh(w.back(), alpha_);
-    solution_.rows_touched += m_.rows;
-    return sums.loss;
-  }
-
-  void compare(const std::vector<double>& w) {
-    const double square = square_of_weights(w), primal = square / 2 + loss_at(w);
-    if (!std::isfinite(primal)) return;
-    const BestPoint::Point point = {w, gradients_.all(), square, primal};
+    const double square = square_of_weights(w);
+    if (!std::isfinite(square / 2 + sums.loss)) return;
+    const BestPoint::Point point = {w, gradients_.all(), square, square / 2 + sums.loss};
     if (best_point_.offer(point, 0, false)) best_point_.keep(point);
-  }
-
-  // Of which only a rough look was taken.
-  void measure_best() {
-    const double primal = best_point_.square() / 2 + loss_at(best_point_.w());
-    best_point_.measured(gradients_.all(), primal);
+    solution_.rows_touched += m_.rows;
   }
 
   // At the best multiple up to 1 of the start's alpha: D is never below that of 0.
@@ -288,8 +283,16 @@ class DualDescent {
     for (std::uint64_t i = 0; i < m_.rows; ++i) here_.sum += alpha_[i] * problem_.y[i];
   }
 
-  // The bias that is best at the point of the gradients.
-  double best_bias() {
+  // At a point, with a free bias the best for it.
+  BoxedSums sums_at(std::span<const double> point) {
+    if (at_zero_) point = {};
+    if (!problem_.free_bias) return gradients_.find_and_weigh(point, alpha_);
+    best_ = best_bias_at(point);
+    if (at_zero_) here_.centre = best_;
+    return gradients_.shift_and_weigh(best_, alpha_);
+  }
+  double best_bias_at(std::span<const double> point) {
+    gradients_.find(point);
     std::vector<double> places(m_.rows);  // of the bias, where losses bend
     gradients_.for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) places[i] = -problem_.y[i] * gradients_.all()[i];
@@ -303,71 +306,25 @@ class DualDescent {
     unkept_ = nullptr;
   }
 
-  // What a look at all rows finds, at a point.
-  struct Look {
-    BoxedSums sum;
-    double square = 0;  // |w|^2
-    double norm = 0;    // |v|^2, v = sum_i a_i y_i x_i
-    bool rough = false;
-    double primal() const { return square / 2 + sum.loss; }
-    double dual() const { return sum.alpha - norm / 2; }  // without what a free bias takes off
-  };
-
-  // Where there is no point yet, it is 0.
-  template <class Weight>
-  BoxedSums sums_at(std::span<const Weight> point) {
-    if (!problem_.free_bias) return gradients_.find_and_weigh(point, alpha_);
-    gradients_.find(point);
-    best_ = best_bias();
-    if (at_zero_) here_.centre = best_;
-    return gradients_.shift_and_weigh(best_, alpha_);
-  }
-
-  // <w, v> at the point that was looked at.
+  // <w, v>, v = sum_i a_i y_i x_i, by the gradients at w.
   double inner() { return inner_by_rows(alpha_, gradients_.all()) - here_.sum * best_; }
 
-  // square: |w|^2 where w is that point.
-  Look look_at(const std::vector<double>& point, double square) {
-    return {.sum = sums_at(at_zero_ ? std::span<const double>() : point),
-            .square = square,
-            .norm = square};
-  }
-  Look look_at(const std::vector<double>& point) {
-    Look look = look_at(point, 0);
-    // Where columns are more than rows. Before leaps only: w and the variables drift apart.
-    const bool by_rows = !problem_.free_bias && m_.rows < here_.w.size() && !slow();
-    look.norm = by_rows ? inner() : square_of_weights(here_.w);
-    look.square = &point == &here_.w ? look.norm : square_of_weights(point);
-    return look;
-  }
-
-  // At w in floats, which is v but for its rounding and that of the rows. Far from the gap wanted,
-  // floats are good enough to look with; but not with a free bias, whose bound may fall again.
-  Look look_at_floats(double square) {
-    if (!at_zero_ && !ending_ && !near_target() && !problem_.free_bias) {
-      Look look = {.sum = sums_at(std::span<const float>(floats_.w())),
-                   .square = square,
-                   .norm = square,
-                   .rough = true};
-      look.sum.loss += kRoughNoise * look.primal();
-      look.norm += 2 * kRoughNoise * look.primal();
-      const double best = std::min(look.primal(), best_point_.primal());
-      if (best - std::max(look.dual(), bound()) > kLookAgain * target()) return look;
-    }
-    Look look = look_at(here_.w, square);
-    if (at_zero_) return look;
-    // |v|^2 = 2 <w, v> - |w|^2 + |v - w|^2. The last is small: that of as many roundings as there
-    // are columns, independent of each other.
-    const double product = inner(), drift = product - square;
-    look.norm = square + 2 * drift;
-    if (square > 0) look.norm += static_cast<double>(regularised_) * drift * drift / square;
-    if (std::abs(drift) <= kMostDrift * (look.primal() - look.dual())) return look;
-    sharpen();  // the rows are others than they are, taken roughly
-    return look_at(here_.w);
+  // |v|^2, where w in floats is v but for its rounding and that of the rows:
+  //   |v|^2 = |w|^2 + 2 <w, v - w> + |v - w|^2
+  // of which the last is small: that of as many roundings as there are columns, independent of each
+  // other. None where these would make out too much of the gap.
+  std::optional<double> norm_beside(double square, const BoxedSums& sum) {
+    if (at_zero_) return square;
+    const double drift = inner() - square;
+    double norm = square + 2 * drift;
+    if (square > 0) norm += static_cast<double>(regularised_) * drift * drift / square;
+    const double gap = square / 2 + sum.loss - (sum.alpha - norm / 2);
+    if (std::abs(drift) > kMostDrift * gap) return {};
+    return norm;
   }
 
-  // P, D and gradients at w from all rows; remembers the best point. Leaps go to and fro about the
-  // optimum: where w is far worse than the best point, their mean takes its place.
+  // Exact D, and P and gradients at w from all rows; remembers the best point. Leaps go to and fro
+  // about the optimum: where w is far worse than the best point, their mean takes its place.
   void refresh() {
     keep_best();
     if (leaps_.changed_w()) rebuild();
@@ -384,37 +341,41 @@ class DualDescent {
     }
     std::vector<double>& mean = leaps_.take_mean(at_mean);
     std::vector<double>& point = at_mean ? mean : here_.w;
-    Look look = rough() ? look_at_floats(square) : look_at(point);
-    if (best_point_.rough() && !look.rough && look.primal() > best_point_.primal()) {
-      measure_best();
-      look = rough() ? look_at_floats(square) : look_at(point);
+    BoxedSums sum = sums_at(point);
+    std::optional<double> norm;
+    if (rough()) {
+      norm = norm_beside(square, sum);
+      if (!norm) {
+        sharpen();  // rows are others than they are, taken roughly
+        sum = sums_at(here_.w);
+      }
+    }
+    // Where columns are more than rows. Before leaps only: w and the variables drift apart.
+    const bool by_rows = !problem_.free_bias && m_.rows < here_.w.size() && !slow() && !norm;
+    if (!norm) {
+      norm = by_rows ? inner() : square_of_weights(here_.w);
+      square = at_mean ? square_of_weights(point) : *norm;
     }
     if (problem_.free_bias) point.back() = best_;
-    if (!std::isfinite(look.primal())) {
+    if (!std::isfinite(square / 2 + sum.loss)) {
       fail("solver.nonfinite",
            fmt::format("the objective is not finite after {:.0f} passes over the data", passes()),
            "scale the data, or lower --cost");
     }
     // With a free bias what is left of the sum is charged for (certificate.cc); and the bound may
     // fall again, as the sum is brought back to 0.
-    const double dual = look.dual() - std::abs(here_.sum * best_);
+    const double dual = sum.alpha - *norm / 2 - std::abs(here_.sum * best_);
     if (problem_.free_bias && (dual > dual_ || best_alpha_.empty())) best_alpha_ = alpha_;
-    if (look.rough) {
-      rough_dual_ = std::max(rough_dual_, dual);
-    } else {
-      rough_dual_ = 0;
-      dual_ = std::max(dual_, dual);
-    }
+    dual_ = std::max(dual_, dual);
     if (at_zero_ && !problem_.free_bias) {
-      best_point_.offer_zero(look.sum.loss);
+      best_point_.offer_zero(sum.loss);
     } else {
-      BestPoint::Point offered = {point, gradients_.all(), look.square, look.primal()};
-      offered.rough = look.rough;
-      if (!rough() && !problem_.free_bias && !slow()) offered.alpha = alpha_;
-      const double wanted = bound() / (1 - std::min(0.5, monitor_.limits().gap));
+      BestPoint::Point offered = {point, gradients_.all(), square, square / 2 + sum.loss};
+      if (by_rows) offered.alpha = alpha_;
+      const double wanted = dual_ / (1 - std::min(0.5, monitor_.limits().gap));
       // Midway the next point will be better anyway.
-      const double left = offered.primal - bound();
-      const bool midway = !slow() && left > kSearchWithin * (wanted - bound()) &&
+      const double left = offered.primal - dual_;
+      const bool midway = !slow() && left > kSearchWithin * (wanted - dual_) &&
                           left < kSearchBeyond * offered.primal;
       if (best_point_.offer(offered, midway ? offered.primal : wanted, slow())) unkept_ = &point;
     }
@@ -423,7 +384,7 @@ class DualDescent {
     if (estimate_ > 0) {
       trust_ = std::clamp(exact_gap_ / (estimate_ * decay_), 1 / kMostDoubt, kMostDoubt);
     }
-    rest_beyond_ = kRestFactor * std::sqrt(look.sum.squares / static_cast<double>(m_.rows));
+    rest_beyond_ = kRestFactor * std::sqrt(sum.squares / static_cast<double>(m_.rows));
     if (!at_zero_) solution_.rows_touched += m_.rows;
     at_zero_ = false;
     ++refreshes_;
@@ -434,17 +395,15 @@ class DualDescent {
     progress.iteration = solution_.iterations;
     progress.data_passes = passes();
     progress.primal = best_point_.primal();
-    progress.dual = bound();
+    progress.dual = dual_;
     progress.relative_gap = relative_gap();
     progress.active_rows = rows_.items().size();
     return monitor_.report(progress);
   }
 
-  // The best D, or what a rough look made of it.
-  double bound() const { return std::max(dual_, rough_dual_); }
   double relative_gap() const {
     const double primal = best_point_.primal();
-    return primal > 0 ? std::max(0.0, (primal - bound()) / primal) + best_point_.noise() : 0.0;
+    return primal > 0 ? std::max(0.0, (primal - dual_) / primal) + best_point_.noise() : 0.0;
   }
   double passes() const {
     return static_cast<double>(solution_.rows_touched) / static_cast<double>(m_.rows);
@@ -486,9 +445,7 @@ class DualDescent {
     rows_.shuffle(Random(options_.seed, refreshes_, epoch), neighbours_);
   }
 
-  bool squares_come_later() const {
-    return nothing_known() && !problem_.free_bias && options_.rough == nullptr;
-  }
+  bool squares_come_later() const { return nothing_known() && !problem_.free_bias; }
   bool nothing_known() const { return solution_.iterations == 0 && options_.start.empty(); }
 
   // Leaps take passes over w, which wide data must be worth.
@@ -552,9 +509,6 @@ class DualDescent {
 
   // ---- w in floats.
   bool rough() const { return floats_.used(); }
-  bool may_be_rough() const {
-    return options_.floats && (std::is_same_v<Value, float> || options_.rough != nullptr);
-  }
   // Near the optimum, or where there is no progress.
   bool enough_of_rough() const {
     return slow() || relative_gap() < kRoughGap ||
@@ -567,17 +521,16 @@ class DualDescent {
 
   // One visit to every row chosen, in their order or from last to first.
   bool epoch(bool backward, double stride) {
-    if (!rough()) return epoch(rows_.descent(), here_.w, backward, stride);
-    if constexpr (std::is_same_v<Value, double>) {
-      Descent<std::int16_t, float> descent = descent_on<float>(options_.rough->m);
-      descent.scale = options_.rough->scale.data();
-      return epoch(descent, floats_.w(), backward, stride);
-    } else {
-      return epoch(descent_on<float>(m_), floats_.w(), backward, stride);
+    if (!rough()) return epoch(rows_.template descent<double>(), here_.w, backward, stride);
+    Descent<Value, float> descent = rows_.template descent<float>();
+    if (options_.shorts != nullptr) {
+      descent.shorts = options_.shorts->values.data();
+      descent.short_rows = options_.shorts->rows;
     }
+    return epoch(descent, floats_.w(), backward, stride);
   }
-  template <class V, class Weight>
-  bool epoch(Descent<V, Weight> descent, std::vector<Weight>& w, bool backward, double stride) {
+  template <class Weight>
+  bool epoch(Descent<Value, Weight> descent, std::vector<Weight>& w, bool backward, double stride) {
     const std::span<Item> items = rows_.items();
     descent.w = w.data();
     descent.stride = stride;
@@ -654,7 +607,6 @@ class DualDescent {
   DualPoint here_;         // where epochs have come to
   FloatWeights floats_;    // in the place of w while that is enough
   double gap_before_ = 0;  // exact_gap_ of the last refresh but one
-  bool ending_ = false;    // the next look is the last
   static constexpr double kUnknown = DescentRow::kUnknown;
   std::vector<double> alpha_, square_;  // square_[i] = |x_i|^2 + S^2
   Gradients<Value> gradients_;
@@ -667,8 +619,7 @@ class DualDescent {
   std::size_t awake_ = 0;                  // among them
   std::size_t inside_ = 0;                 // between their bounds after a step of the last epoch
   Leaps<Value> leaps_;
-  double dual_ = 0;        // alpha = 0 is feasible
-  double rough_dual_ = 0;  // nearly D at the last look, if that was rough
+  double dual_ = 0;  // alpha = 0 is feasible
   double exact_gap_ = 0;
   double estimate_ = 0;  // of P - D, from the rows visited in the last epoch
   double decay_ = 1;     // of the estimate, from one epoch to the next

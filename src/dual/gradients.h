@@ -6,13 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "base/buffer.h"
 #include "base/parallel.h"
 #include "data/problem.h"
-#include "dual/rough_rows.h"
 #include "dual/working_rows.h"
 #include "kernels/kernels.h"
 
@@ -21,12 +19,10 @@ namespace hinge {
 template <class Value>
 class Gradients {
  public:
-  // At 0. At w in floats they are those of the rough rows, if rows are of doubles.
-  Gradients(const Problem& problem, const CsrView<Value>& m, const RoughRows* rough,
-            const Kernels& kernels, Pool& pool)
+  // At 0.
+  Gradients(const Problem& problem, const CsrView<Value>& m, const Kernels& kernels, Pool& pool)
       : problem_(problem),
         m_(m),
-        rough_(rough),
         kernels_(kernels),
         pool_(pool),
         cuts_(cut_rows(*problem.data)),
@@ -36,12 +32,10 @@ class Gradients {
   const std::vector<std::uint64_t>& cuts() const { return cuts_; }
 
   // At w, where no w is 0. The bias is w's, unless it is free: then it is left out.
-  template <class Weight>
-  void find(std::span<const Weight> w) {
+  void find(std::span<const double> w) {
     for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) { find(w, begin, end); });
   }
-  template <class Weight>
-  BoxedSums find_and_weigh(std::span<const Weight> w, std::span<const double> alpha) {
+  BoxedSums find_and_weigh(std::span<const double> w, std::span<const double> alpha) {
     return weigh(alpha, [&](std::uint64_t begin, std::uint64_t end) { find(w, begin, end); });
   }
   // With a free bias that was left out.
@@ -61,23 +55,15 @@ class Gradients {
  private:
   static constexpr std::uint64_t kRun = 512;  // rows whose numbers stay in the nearest cache
 
-  template <class Weight>
-  void find(std::span<const Weight> w, std::uint64_t begin, std::uint64_t end) {
+  void find(std::span<const double> w, std::uint64_t begin, std::uint64_t end) {
     double* const out = all_.data() + begin;
     if (w.empty()) {
       std::fill_n(out, end - begin, -1.0);
       return;
     }
     const bool shifted = problem_.bias != 0 && !problem_.free_bias;
-    const double shift = shifted ? problem_.bias * static_cast<double>(w.back()) : 0.0;
-    const std::int8_t* const y = problem_.y.data();
-    if constexpr (std::is_same_v<Weight, double>) {
-      kernels_.gradients(m_, begin, end, y, w.data(), shift, out);
-    } else if constexpr (std::is_same_v<Value, double>) {
-      kernels_.gradients(rough_->m, rough_->scale.data(), begin, end, y, w.data(), shift, out);
-    } else {
-      kernels_.gradients(m_, nullptr, begin, end, y, w.data(), shift, out);
-    }
+    kernels_.gradients(m_, begin, end, problem_.y.data(), w.data(),
+                       shifted ? problem_.bias * w.back() : 0.0, out);
   }
 
   template <class F>
@@ -103,7 +89,6 @@ class Gradients {
 
   const Problem& problem_;
   const CsrView<Value>& m_;
-  const RoughRows* const rough_;
   const Kernels& kernels_;
   Pool& pool_;
   const std::vector<std::uint64_t> cuts_;

@@ -59,18 +59,6 @@ inline void choose_near(const Kernels& kernels, const Boxed& rows, double& beyon
   if (near < count) std::erase_if(chosen, [&](std::uint64_t i) { return !within(i); });
 }
 
-// Without what is of the problem.
-template <class Weight, class Value>
-Descent<Value, Weight> descent_on(const CsrView<Value>& m) {
-  return {.columns = m.columns,
-          .values = m.values,
-          .full = m.full,
-          .factor = nullptr,
-          .cost = 0,
-          .rest = 0,
-          .w = nullptr};
-}
-
 template <class Value>
 class WorkingRows {
  public:
@@ -124,11 +112,16 @@ class WorkingRows {
   SparseRow<Value> entries(const Item& item) const {
     return {m_.full ? columns_ : columns_ + item.offset, values_ + item.offset, item.size, m_.full};
   }
-  Descent<Value> descent() const {
-    Descent<Value> descent = descent_on<double>(m_);
-    descent.columns = columns_;
-    descent.values = values_;
-    return descent;
+  // Without what is of the problem.
+  template <class Weight>
+  Descent<Value, Weight> descent() const {
+    return {.columns = columns_,
+            .values = values_,
+            .full = m_.full,
+            .factor = nullptr,
+            .cost = 0,
+            .rest = 0,
+            .w = nullptr};
   }
 
  private:

@@ -49,28 +49,26 @@ HINGE_INLINE Four larger(Four a, Four b) {
   return a > b ? a : b;
 }
 
-// The square is summed as square_in_lanes() has it.
 HINGE_INLINE Shortened shorten_body(const double* x, std::size_t size, std::int16_t* out) {
   constexpr double kMost = 32767;
   constexpr double kRound = 0x1.8p52;  // added and taken away, it rounds to whole numbers
-  Four squares[2] = {}, most[2] = {};
+  Four squares = {}, most = {};
   std::size_t k = 0;
-  for (; k + 8 <= size; k += 8) {
-    for (std::size_t n = 0; n < 2; ++n) {
-      const Four four = load_four(x + k + 4 * n);
-      squares[n] += four * four;
-      most[n] = larger(most[n], larger(four, -four));
-    }
+  for (; k + 4 <= size; k += 4) {
+    const Four four = load_four(x + k);
+    squares += four * four;
+    most = larger(most, larger(four, -four));
   }
-  const Four both = larger(most[0], most[1]);
   double largest = 0, square = 0;
-  for (std::size_t n = 0; n < 4; ++n) largest = largest > both[n] ? largest : both[n];
-  for (std::size_t rest = k; rest < size; ++rest) {
-    const double of = x[rest] < 0 ? -x[rest] : x[rest];
+  for (std::size_t n = 0; n < 4; ++n) {
+    largest = largest > most[n] ? largest : most[n];
+    square += squares[n];
+  }
+  for (; k < size; ++k) {
+    const double of = x[k] < 0 ? -x[k] : x[k];
     largest = largest > of ? largest : of;
     square += of * of;
   }
-  for (std::size_t n = 0; n < 8; ++n) square += squares[n / 4][n % 4];
   const auto scale = static_cast<float>(largest / kMost);
   const double inverse = scale > 0 ? 1 / static_cast<double>(scale) : 0;
   using FourWhole = std::int32_t __attribute__((vector_size(16)));
@@ -84,7 +82,7 @@ HINGE_INLINE Shortened shorten_body(const double* x, std::size_t size, std::int1
   for (; k < size; ++k) {
     out[k] = static_cast<std::int16_t>((x[k] * inverse + kRound) - kRound);
   }
-  return {scale, square};
+  return {scale, static_cast<float>(square)};
 }
 
 // e^x = 2^n e^r with n = round(x / ln 2), |r| <= ln(2)/2, and the series of e^r. Not the library's

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -28,16 +29,6 @@ void gradients_scalar(const CsrView<Value>& m, std::uint64_t begin, std::uint64_
 }
 
 template <class Value>
-void gradients_rough_scalar(const CsrView<Value>& m, const float* scale, std::uint64_t begin,
-                            std::uint64_t end, const std::int8_t* y, const float* w, double shift,
-                            double* out) {
-  for (std::uint64_t i = begin; i < end; ++i) {
-    const double inner = scaled(dot_scalar_body(row_of(m, i), w), scale, i);
-    out[i - begin] = y[i] * (inner + shift) - 1;
-  }
-}
-
-template <class Value>
 void add_scalar(SparseRow<Value> row, double a, double* w) {
   add_body(row, a, w);
 }
@@ -49,6 +40,13 @@ void descend_scalar(Descent<Value, Weight>& descent, DescentRow* first, std::siz
   for (std::size_t k = 0; k < count; ++k) {
     DescentRow* const row = begin_visit(d, first, k, count, step);
     if (row == nullptr) continue;
+    if constexpr (std::is_same_v<Descent<Value, Weight>, Descent<double, float>>) {
+      if (row->row < d.short_rows) {
+        const ShortRow short_row = shorts_of(d, *row);
+        end_visit(d, *row, short_row, static_cast<double>(dot_scalar_body(short_row.x, d.w)));
+        continue;
+      }
+    }
     const SparseRow<Value> x = entries_of(d, *row);
     end_visit(d, *row, x, static_cast<double>(dot_scalar_body(x, d.w)));
   }
@@ -193,12 +191,10 @@ constexpr Kernels kScalar = {.name = "scalar",
                              .add_f64 = add_scalar<double>,
                              .gradients_f32 = gradients_scalar<float>,
                              .gradients_f64 = gradients_scalar<double>,
-                             .gradients_rough_f32 = gradients_rough_scalar<float>,
-                             .gradients_rough_i16 = gradients_rough_scalar<std::int16_t>,
                              .descend_f32 = descend_scalar<float>,
                              .descend_f64 = descend_scalar<double>,
                              .descend_rough_f32 = descend_scalar<float>,
-                             .descend_rough_i16 = descend_scalar<std::int16_t>,
+                             .descend_rough_f64 = descend_scalar<double>,
                              .dot_many_f32 = dot_many_scalar<float>,
                              .dot_many_f64 = dot_many_scalar<double>,
                              .add_many_f32 = add_many_scalar<float>,
@@ -316,6 +312,10 @@ HINGE_AVX2 HINGE_INLINE __m256 load8(const float* w, const std::uint32_t* c) {
 HINGE_AVX2 HINGE_INLINE __m256 floats8(const float* v) {
   return _mm256_loadu_ps(v);
 }
+HINGE_AVX2 HINGE_INLINE __m256 floats8(const double* v) {
+  return _mm256_set_m128(_mm256_cvtpd_ps(_mm256_loadu_pd(v + 4)),
+                         _mm256_cvtpd_ps(_mm256_loadu_pd(v)));
+}
 HINGE_AVX2 HINGE_INLINE __m256 floats8(const std::int16_t* v) {
   const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(v));
   return _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(x));
@@ -323,6 +323,13 @@ HINGE_AVX2 HINGE_INLINE __m256 floats8(const std::int16_t* v) {
 // Those of the mask; there are always eight in 16 bits.
 HINGE_AVX2 HINGE_INLINE __m256 floats8(const float* v, __m256i mask) {
   return _mm256_maskload_ps(v, mask);
+}
+HINGE_AVX2 HINGE_INLINE __m256 floats8(const double* v, __m256i mask) {
+  const auto four = [](const double* from, __m128i of) HINGE_AVX2 {
+    return _mm256_cvtpd_ps(_mm256_maskload_pd(from, _mm256_cvtepi32_epi64(of)));
+  };
+  return _mm256_set_m128(four(v + 4, _mm256_extracti128_si256(mask, 1)),
+                         four(v, _mm256_castsi256_si128(mask)));
 }
 HINGE_AVX2 HINGE_INLINE __m256 floats8(const std::int16_t* v, __m256i /*mask*/) {
   return floats8(v);
@@ -423,16 +430,6 @@ HINGE_AVX2 void gradients_avx2(const CsrView<Value>& m, std::uint64_t begin, std
   }
 }
 
-template <class Value, bool gathering = false>
-HINGE_AVX2 void gradients_rough_avx2(const CsrView<Value>& m, const float* scale,
-                                     std::uint64_t begin, std::uint64_t end, const std::int8_t* y,
-                                     const float* w, double shift, double* out) {
-  for (std::uint64_t i = begin; i < end; ++i) {
-    const double inner = scaled(dot_avx2_body<gathering>(row_of(m, i), w), scale, i);
-    out[i - begin] = y[i] * (inner + shift) - 1;
-  }
-}
-
 template <class Value>
 HINGE_AVX2 void add_avx2(SparseRow<Value> row, double a, double* w) {
   add_body(row, a, w);
@@ -445,6 +442,13 @@ HINGE_AVX2 void descend_avx2(Descent<Value, Weight>& descent, DescentRow* first,
   for (std::size_t k = 0; k < count; ++k) {
     DescentRow* const row = begin_visit(d, first, k, count, step);
     if (row == nullptr) continue;
+    if constexpr (std::is_same_v<Descent<Value, Weight>, Descent<double, float>>) {
+      if (row->row < d.short_rows) {
+        const ShortRow short_row = shorts_of(d, *row);
+        end_visit(d, *row, short_row, static_cast<double>(dot_avx2_body(short_row.x, d.w)));
+        continue;
+      }
+    }
     const SparseRow<Value> x = entries_of(d, *row);
     end_visit(d, *row, x, static_cast<double>(dot_avx2_body(x, d.w)));
   }
@@ -458,6 +462,13 @@ HINGE_AVX2 void descend_gathering(Descent<Value, float>& descent, DescentRow* fi
   for (std::size_t k = 0; k < count; ++k) {
     DescentRow* const row = begin_visit(d, first, k, count, step);
     if (row == nullptr) continue;
+    if constexpr (std::is_same_v<Descent<Value, float>, Descent<double, float>>) {
+      if (row->row < d.short_rows) {
+        const ShortRow short_row = shorts_of(d, *row);
+        end_visit(d, *row, short_row, static_cast<double>(dot_avx2_body<true>(short_row.x, d.w)));
+        continue;
+      }
+    }
     const SparseRow<Value> x = entries_of(d, *row);
     end_visit(d, *row, x, static_cast<double>(dot_avx2_body<true>(x, d.w)));
   }
@@ -473,12 +484,10 @@ constexpr Kernels kAvx2 = {.name = "avx2",
                            .add_f64 = add_avx2<double>,
                            .gradients_f32 = gradients_avx2<float>,
                            .gradients_f64 = gradients_avx2<double>,
-                           .gradients_rough_f32 = gradients_rough_avx2<float>,
-                           .gradients_rough_i16 = gradients_rough_avx2<std::int16_t>,
                            .descend_f32 = descend_avx2<float>,
                            .descend_f64 = descend_avx2<double>,
                            .descend_rough_f32 = descend_avx2<float>,
-                           .descend_rough_i16 = descend_avx2<std::int16_t>,
+                           .descend_rough_f64 = descend_avx2<double>,
                            .dot_many_f32 = dot_many_avx2<float>,
                            .dot_many_f64 = dot_many_avx2<double>,
                            .add_many_f32 = add_many_avx2<float>,
@@ -574,10 +583,8 @@ HINGE_AVX512 bool dot_rows_avx512(const RowRun<Value>& rows, std::span<const dou
 
 // Where floats are read, gathers pay even though these may just have been written.
 constexpr Kernels gathering(Kernels kernels) {
-  kernels.gradients_rough_f32 = gradients_rough_avx2<float, true>;
-  kernels.gradients_rough_i16 = gradients_rough_avx2<std::int16_t, true>;
   kernels.descend_rough_f32 = descend_gathering<float>;
-  kernels.descend_rough_i16 = descend_gathering<std::int16_t>;
+  kernels.descend_rough_f64 = descend_gathering<double>;
   kernels.dot_rows_f32 = dot_rows_avx512<float>;
   kernels.dot_rows_f64 = dot_rows_avx512<double>;
   return kernels;

@@ -76,6 +76,12 @@ struct BoxedSums {
   double squares = 0;  // of the gradients where they can be followed inside the box
 };
 
+// What goes with x, doubles, that became whole numbers q up to 32767: x = scale q, or nearly so.
+struct Shortened {
+  float scale;
+  float square;  // |x|^2
+};
+
 // A row that descent visits.
 struct DescentRow {
   static constexpr double kUnknown = -1;
@@ -102,9 +108,11 @@ struct Descent {
   double rest;
   Weight* w;
   double stride = 1;
-  // Of values in 16 bits, which are to be multiplied with it: one a row of the data. The curvature
-  // of such rows is known, and behind the last value seven more can be read.
-  const float* scale = nullptr;
+  // With w in floats, values in 16 bits of the first rows of the data: of each a float, in the
+  // place of two of them, which the values behind it are to be multiplied with; those of row i
+  // begin at its offset + 2 i. Behind the last seven more can be read.
+  const std::int16_t* shorts = nullptr;
+  std::uint64_t short_rows = 0;
   // One more column, if any: of its weight v scores take shift + gain v, and v += unit a where w +=
   // a x.
   double shift = 0, gain = 0, unit = 0, v = 0;
@@ -115,13 +123,6 @@ struct Descent {
   std::uint64_t visits = 0;  // of them all
   std::uint64_t awake = 0;   // did not fall asleep
   std::uint64_t inside = 0;  // moved to between the bounds
-};
-
-// Of doubles x that became whole numbers q up to 32767, x = scale q or nearly so: the scale, and
-// the sum of all x^2.
-struct Shortened {
-  float scale;
-  double square;
 };
 
 // Rows begin .. end - 1 of a matrix, of which nobody has looked at the columns.
@@ -142,13 +143,6 @@ struct Kernels {
                         const std::int8_t* y, const double* w, double shift, double* out);
   void (*gradients_f64)(const CsrView<double>& m, std::uint64_t begin, std::uint64_t end,
                         const std::int8_t* y, const double* w, double shift, double* out);
-  // The same with w in floats, as descent has it; no scale: all 1.
-  void (*gradients_rough_f32)(const CsrView<float>& m, const float* scale, std::uint64_t begin,
-                              std::uint64_t end, const std::int8_t* y, const float* w, double shift,
-                              double* out);
-  void (*gradients_rough_i16)(const CsrView<std::int16_t>& m, const float* scale,
-                              std::uint64_t begin, std::uint64_t end, const std::int8_t* y,
-                              const float* w, double shift, double* out);
   // Visits those of `count` rows that are awake, from the first on, `step` (1 or -1) by `step`.
   void (*descend_f32)(Descent<float>& descent, DescentRow* first, std::size_t count,
                       std::ptrdiff_t step);
@@ -156,8 +150,8 @@ struct Kernels {
                       std::ptrdiff_t step);
   void (*descend_rough_f32)(Descent<float, float>& descent, DescentRow* first, std::size_t count,
                             std::ptrdiff_t step);
-  void (*descend_rough_i16)(Descent<std::int16_t, float>& descent, DescentRow* first,
-                            std::size_t count, std::ptrdiff_t step);
+  void (*descend_rough_f64)(Descent<double, float>& descent, DescentRow* first, std::size_t count,
+                            std::ptrdiff_t step);
   // out[c] = sum_k values[k] w[columns[k] * stride + c]
   void (*dot_many_f32)(SparseRow<float> row, const double* w, std::size_t stride, double* out);
   void (*dot_many_f64)(SparseRow<double> row, const double* w, std::size_t stride, double* out);
@@ -169,7 +163,7 @@ struct Kernels {
   double (*dot_dense)(const double* x, const double* y, std::size_t size);    // sum_k x[k] y[k]
   // y[k] += t (x[k] - y[k]); returns sum_k y[k]^2 of what came out
   double (*blend_dense)(double t, const double* x, double* y, std::size_t size);
-  // |x[k]| are between 1e-30 and 1e30, or 0.
+  // |x[k]| are between 1e-15 and 1e15, or 0.
   Shortened (*shorten)(const double* x, std::size_t size, std::int16_t* out);
   // See Bends.
   double (*find_bends)(Bends& bends, double t_max);
@@ -222,16 +216,6 @@ struct Kernels {
                  const std::int8_t* y, const double* w, double shift, double* out) const {
     gradients_f64(m, begin, end, y, w, shift, out);
   }
-  void gradients(const CsrView<float>& m, const float* scale, std::uint64_t begin,
-                 std::uint64_t end, const std::int8_t* y, const float* w, double shift,
-                 double* out) const {
-    gradients_rough_f32(m, scale, begin, end, y, w, shift, out);
-  }
-  void gradients(const CsrView<std::int16_t>& m, const float* scale, std::uint64_t begin,
-                 std::uint64_t end, const std::int8_t* y, const float* w, double shift,
-                 double* out) const {
-    gradients_rough_i16(m, scale, begin, end, y, w, shift, out);
-  }
   void add(SparseRow<float> row, double a, double* w) const { add_f32(row, a, w); }
   void add(SparseRow<double> row, double a, double* w) const { add_f64(row, a, w); }
   void descend(Descent<float>& descent, DescentRow* first, std::size_t count,
@@ -246,9 +230,9 @@ struct Kernels {
                std::ptrdiff_t step) const {
     descend_rough_f32(descent, first, count, step);
   }
-  void descend(Descent<std::int16_t, float>& descent, DescentRow* first, std::size_t count,
+  void descend(Descent<double, float>& descent, DescentRow* first, std::size_t count,
                std::ptrdiff_t step) const {
-    descend_rough_i16(descent, first, count, step);
+    descend_rough_f64(descent, first, count, step);
   }
   void dot_many(SparseRow<float> row, const double* w, std::size_t stride, double* out) const {
     dot_many_f32(row, w, stride, out);

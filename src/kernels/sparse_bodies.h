@@ -124,6 +124,12 @@ HINGE_INLINE EightFloats load_eight(const float* from) {
   std::memcpy(&x, from, sizeof x);
   return x;
 }
+HINGE_INLINE EightFloats load_eight(const double* from) {
+  using FourFloats = float __attribute__((vector_size(16)));
+  return __builtin_shufflevector(__builtin_convertvector(load_four(from), FourFloats),
+                                 __builtin_convertvector(load_four(from + 4), FourFloats), 0, 1, 2,
+                                 3, 4, 5, 6, 7);
+}
 HINGE_INLINE EightFloats load_eight(const std::int16_t* from) {
   std::int16_t __attribute__((vector_size(16))) x;
   std::memcpy(&x, from, sizeof x);
@@ -170,12 +176,6 @@ HINGE_INLINE float dot_scalar_body(const SparseRow<Value>& row, const float* w) 
   return sum_lanes(lanes);
 }
 
-// A dot product with the row it is of, if values in 16 bits are to be multiplied.
-HINGE_INLINE double scaled(float dot, const float* scale, std::uint64_t row) {
-  const auto inner = static_cast<double>(dot);
-  return scale == nullptr ? inner : inner * static_cast<double>(scale[row]);
-}
-
 // Behind the last value in 16 bits there are others, which are read and not used.
 template <class Value>
 HINGE_INLINE void add_body(const SparseRow<Value>& row, float a, float* w) {
@@ -209,7 +209,11 @@ HINGE_INLINE void fetch(const Descent<Value, Weight>& descent, const DescentRow&
     __builtin_prefetch(reinterpret_cast<const void*>(address));
     __builtin_prefetch(reinterpret_cast<const void*>(address + kLine));
   };
-  two_lines(descent.values, row.offset);
+  if (row.row < descent.short_rows) {
+    two_lines(descent.shorts, row.offset + 4 * row.row);
+  } else {
+    two_lines(descent.values, row.offset);
+  }
   if (!descent.full) two_lines(descent.columns, row.offset);
 }
 
@@ -227,17 +231,49 @@ HINGE_INLINE SparseRow<Value> entries_of(const Descent<Value, Weight>& d, const 
   return {d.full ? d.columns : d.columns + row.offset, d.values + row.offset, row.size, d.full};
 }
 
-// inner: <w, x>, x without its scale
+// The same in 16 bits.
+struct ShortRow {
+  SparseRow<std::int16_t> x;
+  Shortened with;
+};
+HINGE_INLINE ShortRow shorts_of(const Descent<double, float>& d, const DescentRow& row) {
+  constexpr std::size_t kWith = sizeof(Shortened) / sizeof(std::int16_t);
+  const std::int16_t* const at = d.shorts + row.offset + kWith * row.row;
+  ShortRow found = {{d.full ? d.columns : d.columns + row.offset, at + kWith, row.size, d.full},
+                    {}};
+  std::memcpy(&found.with, at, sizeof found.with);
+  return found;
+}
+
+template <class Value>
+HINGE_INLINE double square_of_x(const SparseRow<Value>& x) {
+  return square_in_lanes(x);
+}
+HINGE_INLINE double square_of_x(const ShortRow& row) {
+  return static_cast<double>(row.with.square);
+}
 template <class Value, class Weight>
-HINGE_INLINE void end_visit(Descent<Value, Weight>& d, DescentRow& row, const SparseRow<Value>& x,
-                            double inner) {
-  constexpr bool kScaled = std::is_integral_v<Value>;
+HINGE_INLINE void add_x(const SparseRow<Value>& x, double a, Weight* w) {
+  add_body(x, static_cast<Weight>(a), w);
+}
+HINGE_INLINE void add_x(const ShortRow& row, double a, float* w) {
+  add_body(row.x, static_cast<float>(a * static_cast<double>(row.with.scale)), w);
+}
+template <class Value>
+HINGE_INLINE double scaled(const SparseRow<Value>& /*x*/, double dot) {
+  return dot;
+}
+HINGE_INLINE double scaled(const ShortRow& row, double dot) {
+  return dot * static_cast<double>(row.with.scale);
+}
+
+// dot: <w, x>, of a short row without its scale
+template <class Value, class Weight, class X>
+HINGE_INLINE void end_visit(Descent<Value, Weight>& d, DescentRow& row, const X& x, double dot) {
   ++d.visits;
-  double scale = 1;
-  if constexpr (kScaled) inner *= scale = static_cast<double>(d.scale[row.row]);
   const double upper = d.factor == nullptr ? d.cost : d.cost * d.factor[row.row];
   if (row.curvature == DescentRow::kUnknown) {
-    row.curvature = square_in_lanes(x) + d.unit * d.unit;
+    row.curvature = square_of_x(x) + d.unit * d.unit;
     // A row of zeros loses its full cost whatever w is: its variable belongs at the bound.
     if (!(row.curvature > 0)) {
       row.alpha = upper;
@@ -248,7 +284,7 @@ HINGE_INLINE void end_visit(Descent<Value, Weight>& d, DescentRow& row, const Sp
   // their place, which are instructions (0.98 of the time; rows of 14 entries 0.93).
   constexpr double kNever = std::numeric_limits<double>::infinity();
   const double alpha = row.alpha;
-  const double g = row.y * (inner + (d.shift + d.gain * d.v)) - 1;
+  const double g = row.y * (scaled(x, dot) + (d.shift + d.gain * d.v)) - 1;
   const bool at_zero = alpha <= 0, at_upper = alpha >= upper;
   const double highest = at_zero ? 0 : kNever, lowest = at_upper ? 0 : -kNever;
   d.estimate += upper * std::max(0.0, -g) + alpha * g;
@@ -261,11 +297,7 @@ HINGE_INLINE void end_visit(Descent<Value, Weight>& d, DescentRow& row, const Sp
   row.alpha = to;
   if (a == 0) return;
   d.inside += to > 0 && to < upper ? 1 : 0;
-  if constexpr (kScaled) {
-    add_body(x, static_cast<Weight>(a * scale), d.w);
-  } else {
-    add_body(x, static_cast<Weight>(a), d.w);
-  }
+  add_x(x, a, d.w);
   d.v += a * d.unit;
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "data/dataset_builder.h"
-#include "dual/rough_rows.h"
+#include "dual/short_rows.h"
 #include "solve/solver.h"
 #include "support.h"
 
@@ -55,7 +55,7 @@ std::vector<Case> cases() {
       {"dual_merged_columns", Solver::dual, {}, 1e-9, 1, {}, 150, 120'000, false, 3},
       {"dual_free_bias", Solver::dual, {}, 1e-6, 1, {}, 150, 40, true},
       {"dual_in_floats", Solver::dual, {}, 1e-6, 1, {}, 150, 40, false, 40, true},
-      {"dual_on_rough_rows",
+      {"dual_on_short_rows",
        Solver::dual,
        {},
        1e-6,
@@ -67,7 +67,7 @@ std::vector<Case> cases() {
        40,
        true,
        Precision::f64},
-      {"dual_on_rough_rows_free_bias",
+      {"dual_on_short_rows_free_bias",
        Solver::dual,
        {},
        1e-4,
@@ -144,7 +144,7 @@ class SolverCheckpoints : public ::testing::TestWithParam<Case> {
     if (const auto* const m = std::get_if<CsrView<double>>(&data_.view());
         m != nullptr && GetParam().floats) {
       Pool pool(1);
-      rough_.emplace(*m, best_kernels(), pool);
+      shorts_.emplace(*m, m->nonzeros(), best_kernels(), pool);  // about half of them
     }
     Random random(3);
     for (double& c : costs_) c = 0.25 + random.uniform();
@@ -180,7 +180,7 @@ class SolverCheckpoints : public ::testing::TestWithParam<Case> {
                                    .resume = resume,
                                    .kernel_way = c.way,
                                    .floats = c.floats,
-                                   .rough = rough_ ? &*rough_ : nullptr};
+                                   .shorts = shorts_ ? &*shorts_ : nullptr};
     if (c.solver == Solver::pegasos) return solve_pegasos(problems_, options, monitors, pool);
     if (c.solver == Solver::dual) return {solve_dual(problems_[0], options, monitors[0], pool)};
     if (c.solver == Solver::newton) return {solve_newton(problems_[0], options, monitors[0], pool)};
@@ -202,7 +202,7 @@ class SolverCheckpoints : public ::testing::TestWithParam<Case> {
   }
 
   Dataset data_;
-  std::optional<RoughRows> rough_;
+  std::optional<ShortRows> shorts_;
   std::vector<double> costs_ = std::vector<double>(GetParam().rows);
   std::vector<std::vector<std::int8_t>> signs_;
   std::vector<Problem> problems_;

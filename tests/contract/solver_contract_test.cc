@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "dual/rough_rows.h"
+#include "dual/short_rows.h"
 #include "proof/certificate.h"
 #include "proof/witness.h"
 #include "solve/solver.h"
@@ -32,15 +32,16 @@ Solution pegasos(const Problem& problem, const SolverOptions& options, Monitor& 
   return solve_pegasos(std::span(&problem, 1), options, std::span(&monitor, 1), pool)[0];
 }
 
-// It begins with w in floats, on rough rows if these are of doubles.
+// It begins with w in floats, and if rows are of doubles with half of them in 16 bits.
 Solution dual_in_floats(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                         Pool& pool) {
   SolverOptions floats = options;
   floats.floats = true;
-  std::optional<RoughRows> rough;
+  std::optional<ShortRows> shorts;
   if (const auto* const m = std::get_if<CsrView<double>>(&problem.data->view())) {
-    rough.emplace(*m, *options.kernels, pool);
-    floats.rough = &*rough;
+    Pool own(2);  // which nobody interrupts
+    shorts.emplace(*m, m->nonzeros(), *options.kernels, own);
+    floats.shorts = &*shorts;
   }
   return solve_dual(problem, floats, monitor, pool);
 }
