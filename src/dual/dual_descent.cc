@@ -517,6 +517,7 @@ class DualDescent {
   void sharpen() {
     floats_.drop();
     rebuild();
+    trust_ = std::max(trust_, 1.0);  // it was that of short steps
   }
 
   // One visit to every row chosen, in their order or from last to first.

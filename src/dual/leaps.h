@@ -50,7 +50,12 @@ class Leaps {
   // The rows that epochs visit, and where these have come to.
   Leaps(const Problem& problem, const CsrView<Value>& m, const Kernels& kernels,
         WorkingRows<Value>& rows, DualPoint& here)
-      : problem_(problem), m_(m), kernels_(kernels), rows_(rows), here_(here) {}
+      : problem_(problem),
+        m_(m),
+        kernels_(kernels),
+        rows_(rows),
+        here_(here),
+        regularised_(problem.regularised()) {}
 
   // After rows were chosen. The last leap goes on, but for the rows that are not among them.
   void choose() {
@@ -117,7 +122,7 @@ class Leaps {
     const std::vector<double>& w = here_.w;
     const bool first = step_.empty();
     double ww = 0, rr = 0, rp = 0, pp = 0, slope_r = 0, slope_p = 0;  // slopes: of the dual
-    for (std::size_t j = 0; j < problem_.regularised(); ++j) {
+    for (std::size_t j = 0; j < regularised_; ++j) {
       const double r = w[j] - before_w_[j], p = first ? 0 : step_w_[j];
       ww += w[j] * w[j];
       rr += r * r;
@@ -176,7 +181,7 @@ class Leaps {
               here_.sum);
       ++touched_;
     }
-    for (std::size_t j = 0; j < problem_.regularised(); ++j) {
+    for (std::size_t j = 0; j < regularised_; ++j) {
       const double way = leap_w_[j] - w[j];
       gain -= way * (w[j] + way / 2);
     }
@@ -208,6 +213,7 @@ class Leaps {
   const Kernels& kernels_;
   WorkingRows<Value>& rows_;
   DualPoint& here_;
+  const std::size_t regularised_;  // columns
 
   // Where the last leap ended (before), and how it and the way to it went (step).
   std::vector<double> before_, before_w_, step_, step_w_, leap_, leap_w_;
