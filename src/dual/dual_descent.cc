@@ -1,6 +1,9 @@
-// Map: DualDescent::run is the loop; epoch() descends, leap() goes on where epochs led, refresh()
-// measures exactly, choose_rows() picks what the next epochs visit. g_i = y_i <w,x_i> - 1 is the
-// gradient of the (minimised) dual.
+// Map: DualDescent::run is the loop; epoch() descends, leaps (leaps.h) go on where epochs led,
+// refresh() measures exactly, choose_rows() picks what the next epochs visit. g_i = y_i <w,x_i> - 1
+// is the gradient of the (minimised) dual.
+//
+// Far from the optimum w is in floats, and rows of doubles may be in 16 bits (short_rows.h):
+// "rough" below. What refresh() finds is exact all the same; sharpen() ends that.
 //
 // A free bias b is the multiplier of sum_i a_i y_i = 0 in the dual. Epochs let that sum deviate
 // from 0 and have b follow it, b = c + r sum_i a_i y_i (an augmented Lagrangian: as if there were a

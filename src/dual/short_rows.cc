@@ -4,16 +4,12 @@
 #include <cstring>
 
 namespace hinge {
-namespace {
-
-constexpr std::uint64_t kWith = sizeof(Shortened) / sizeof(std::int16_t);
-
-}  // namespace
-
 ShortRows::ShortRows(const CsrView<double>& m, std::uint64_t bytes, const Kernels& kernels,
                      Pool& pool) {
   constexpr std::uint64_t kBlock = 256, kBehind = 7;
-  const auto end_of = [&](std::uint64_t row) { return m.offsets[row] + kWith * row + kBehind; };
+  const auto end_of = [&](std::uint64_t row) {
+    return m.offsets[row] + Shortened::kPlaces * row + kBehind;
+  };
   std::uint64_t most = m.rows;  // by bisection: they do not fit, `rows` do
   if (end_of(m.rows) * sizeof(std::int16_t) <= bytes) {
     rows = m.rows;
@@ -29,8 +25,8 @@ ShortRows::ShortRows(const CsrView<double>& m, std::uint64_t bytes, const Kernel
   pool.run((rows + kBlock - 1) / kBlock, [&](std::size_t block) {
     const std::uint64_t last = std::min(rows, (block + 1) * kBlock);
     for (std::uint64_t i = block * kBlock; i < last; ++i) {
-      std::int16_t* const to = values.data() + m.offsets[i] + kWith * i;
-      const Shortened with = kernels.shorten(m.values_of(i), m.size_of(i), to + kWith);
+      std::int16_t* const to = values.data() + m.offsets[i] + Shortened::kPlaces * i;
+      const Shortened with = kernels.shorten(m.values_of(i), m.size_of(i), to + Shortened::kPlaces);
       std::memcpy(to, &with, sizeof with);
     }
   });
@@ -38,7 +34,7 @@ ShortRows::ShortRows(const CsrView<double>& m, std::uint64_t bytes, const Kernel
 
 double ShortRows::square(const CsrView<double>& m, std::uint64_t i) const {
   Shortened with = {};
-  std::memcpy(&with, values.data() + m.offsets[i] + kWith * i, sizeof with);
+  std::memcpy(&with, values.data() + m.offsets[i] + Shortened::kPlaces * i, sizeof with);
   return static_cast<double>(with.square);
 }
 

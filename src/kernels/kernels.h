@@ -80,7 +80,10 @@ struct BoxedSums {
 struct Shortened {
   float scale;
   float square;  // |x|^2
+
+  static constexpr std::size_t kPlaces = 4;  // of values in 16 bits, in which it fits
 };
+static_assert(sizeof(Shortened) == Shortened::kPlaces * sizeof(std::int16_t));
 
 // A row that descent visits.
 struct DescentRow {
@@ -108,9 +111,8 @@ struct Descent {
   double rest;
   Weight* w;
   double stride = 1;
-  // With w in floats, values in 16 bits of the first rows of the data: of each a float, in the
-  // place of two of them, which the values behind it are to be multiplied with; those of row i
-  // begin at its offset + 2 i. Behind the last seven more can be read.
+  // With w in floats, the first rows of the data in 16 bits a value. Row i is at its offset +
+  // i Shortened::kPlaces: a Shortened, then its values. Behind the last seven more can be read.
   const std::int16_t* shorts = nullptr;
   std::uint64_t short_rows = 0;
   // One more column, if any: of its weight v scores take shift + gain v, and v += unit a where w +=

@@ -210,7 +210,7 @@ HINGE_INLINE void fetch(const Descent<Value, Weight>& descent, const DescentRow&
     __builtin_prefetch(reinterpret_cast<const void*>(address + kLine));
   };
   if (row.row < descent.short_rows) {
-    two_lines(descent.shorts, row.offset + 4 * row.row);
+    two_lines(descent.shorts, row.offset + Shortened::kPlaces * row.row);
   } else {
     two_lines(descent.values, row.offset);
   }
@@ -237,10 +237,9 @@ struct ShortRow {
   Shortened with;
 };
 HINGE_INLINE ShortRow shorts_of(const Descent<double, float>& d, const DescentRow& row) {
-  constexpr std::size_t kWith = sizeof(Shortened) / sizeof(std::int16_t);
-  const std::int16_t* const at = d.shorts + row.offset + kWith * row.row;
-  ShortRow found = {{d.full ? d.columns : d.columns + row.offset, at + kWith, row.size, d.full},
-                    {}};
+  const std::int16_t* const at = d.shorts + row.offset + Shortened::kPlaces * row.row;
+  ShortRow found = {
+      {d.full ? d.columns : d.columns + row.offset, at + Shortened::kPlaces, row.size, d.full}, {}};
   std::memcpy(&found.with, at, sizeof found.with);
   return found;
 }

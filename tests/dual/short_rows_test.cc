@@ -31,13 +31,13 @@ TEST(ShortRows, NoEntryIsOffByMoreThanHalfAStep) {
   const auto equal = [](std::int16_t a, std::int16_t b) { return a == b; };
   EXPECT_TRUE(std::ranges::equal(shorts.values.span(), same.values.span(), equal));
   for (std::uint64_t i = 0; i < m.rows; ++i) {
-    const std::int16_t* const at = shorts.values.data() + m.offsets[i] + 4 * i;
+    const std::int16_t* const at = shorts.values.data() + m.offsets[i] + Shortened::kPlaces * i;
     Shortened with = {};
     std::memcpy(&with, at, sizeof with);
     double square = 0;
     for (std::size_t k = 0; k < m.size_of(i); ++k) {
       const double value = m.values_of(i)[k], step = static_cast<double>(with.scale);
-      EXPECT_LE(std::abs(value - step * at[4 + k]), 0.501 * step);
+      EXPECT_LE(std::abs(value - step * at[Shortened::kPlaces + k]), 0.501 * step);
       square += value * value;
     }
     EXPECT_NEAR(shorts.square(m, i), square, 1e-6 * square);
@@ -54,7 +54,7 @@ TEST(ShortRows, AreAsManyAsFit) {
     EXPECT_TRUE(shorts.rows == 0 || shorts.values.size() * sizeof(std::int16_t) <= bytes);
     const std::uint64_t next = shorts.rows + 1;
     EXPECT_TRUE(shorts.rows == m.rows ||
-                (m.offsets[next] + 4 * next + 7) * sizeof(std::int16_t) > bytes);
+                (m.offsets[next] + Shortened::kPlaces * next + 7) * sizeof(std::int16_t) > bytes);
   }
 }
 

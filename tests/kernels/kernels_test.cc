@@ -357,7 +357,7 @@ struct DescentCase {
 // a stride and sleep; rows that have all columns and others; the first of them in 16 bits.
 template <class Value, class Weight>
 void check_descent(const Kernels& kernels, const DescentCase& with) {
-  constexpr std::size_t kRows = 40, kColumns = 30, kShort = 25, kWith = 4;
+  constexpr std::size_t kRows = 40, kColumns = 30, kShort = 25, kWith = Shortened::kPlaces;
   Random random(11);
   std::vector<std::uint32_t> columns;
   std::vector<Value> values;
