@@ -21,6 +21,21 @@ Value finite(Bytes& bytes) {
   return std::isfinite(value) ? value : Value{1};
 }
 
+// A row of up to so many columns, in arrays exactly as long, so that AddressSanitizer sees any byte
+// read beyond it.
+template <class Value>
+void take_row(Bytes& bytes, std::size_t features, std::vector<std::uint32_t>& columns,
+              std::vector<Value>& values) {
+  for (std::uint32_t j = 0; j < features && !bytes.empty(); ++j) {
+    j += bytes.take<std::uint8_t>() % 4U;
+    if (j >= features) break;
+    columns.push_back(j);
+    values.push_back(finite<Value>(bytes));
+  }
+  columns.shrink_to_fit();
+  values.shrink_to_fit();
+}
+
 // Several vectors at once: w, shifted by one entry more for each.
 template <class Value>
 void compare_many(const SparseRow<Value>& row, const std::vector<double>& w, double factor) {
@@ -55,15 +70,7 @@ void compare(Bytes bytes) {
   const double factor = finite<double>(bytes);
   std::vector<std::uint32_t> columns;
   std::vector<Value> values;
-  for (std::uint32_t j = 0; j < w.size() && !bytes.empty(); ++j) {
-    j += bytes.take<std::uint8_t>() % 4U;
-    if (j >= w.size()) break;
-    columns.push_back(j);
-    values.push_back(finite<Value>(bytes));
-  }
-  // Exactly as long as the row, so that AddressSanitizer sees any byte read beyond it.
-  columns.shrink_to_fit();
-  values.shrink_to_fit();
+  take_row(bytes, w.size(), columns, values);
   const SparseRow<Value> row = {columns.data(), values.data(), columns.size()};
 
   const Kernels& scalar = *available_kernels().front();
@@ -87,14 +94,7 @@ void compare_floats(Bytes bytes) {
   for (float& x : w) x = finite<float>(bytes);
   std::vector<std::uint32_t> columns;
   std::vector<float> values;
-  for (std::uint32_t j = 0; j < w.size() && !bytes.empty(); ++j) {
-    j += bytes.take<std::uint8_t>() % 4U;
-    if (j >= w.size()) break;
-    columns.push_back(j);
-    values.push_back(finite<float>(bytes));
-  }
-  columns.shrink_to_fit();
-  values.shrink_to_fit();
+  take_row(bytes, w.size(), columns, values);
   const auto visit = [&](const Kernels& kernels, std::vector<float>& to) {
     DescentRow row = {0, 0, static_cast<std::uint32_t>(columns.size()), 1, false, 0.5, 1};
     Descent<float, float> descent = {.columns = columns.data(),

@@ -115,12 +115,11 @@ class DualDescent {
     archive.sized(here_.w, problem_.dimension());
     floats_.archive(archive, problem_.dimension());
     archive.require(!rough() || options_.floats);
-    archive(gap_before_);
     archive.sized(alpha_, m_.rows);
     archive.sized(best_alpha_, problem_.free_bias ? m_.rows : 0);
     archive.sized(gradients_.all(), m_.rows);
-    archive(leaps_, best_point_, dual_, exact_gap_, estimate_, decay_, trust_, rest_beyond_,
-            refreshes_, stall_);
+    archive(leaps_, best_point_, dual_, exact_gap_, gap_before_, estimate_, decay_, trust_,
+            rest_beyond_, refreshes_, stall_);
     archive(at_zero_, best_, here_.centre, here_.sum, here_.stiffness, search_,
             solution_.iterations, solution_.rows_touched);
   }
@@ -326,8 +325,9 @@ class DualDescent {
     return norm;
   }
 
-  // Exact D, and P and gradients at w from all rows; remembers the best point. Leaps go to and fro
-  // about the optimum: where w is far worse than the best point, their mean takes its place.
+  // D (see norm_beside), and P and gradients at w from all rows; remembers the best point. Leaps go
+  // to and fro about the optimum: where w is far worse than the best point, their mean takes its
+  // place.
   void refresh() {
     keep_best();
     if (leaps_.changed_w()) rebuild();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <type_traits>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -40,7 +39,7 @@ void descend_scalar(Descent<Value, Weight>& descent, DescentRow* first, std::siz
   for (std::size_t k = 0; k < count; ++k) {
     DescentRow* const row = begin_visit(d, first, k, count, step);
     if (row == nullptr) continue;
-    if constexpr (std::is_same_v<Descent<Value, Weight>, Descent<double, float>>) {
+    if constexpr (kMayBeShort<Value, Weight>) {
       if (row->row < d.short_rows) {
         const ShortRow short_row = shorts_of(d, *row);
         end_visit(d, *row, short_row, static_cast<double>(dot_scalar_body(short_row.x, d.w)));
@@ -435,42 +434,31 @@ HINGE_AVX2 void add_avx2(SparseRow<Value> row, double a, double* w) {
   add_body(row, a, w);
 }
 
-template <class Value, class Weight>
+template <bool gathering, class Value, class Weight>
+HINGE_AVX2 HINGE_INLINE double dot_of(const SparseRow<Value>& row, const Weight* w) {
+  if constexpr (gathering) {
+    return static_cast<double>(dot_avx2_body<true>(row, w));
+  } else {
+    return static_cast<double>(dot_avx2_body(row, w));
+  }
+}
+
+template <class Value, class Weight, bool gathering = false>
 HINGE_AVX2 void descend_avx2(Descent<Value, Weight>& descent, DescentRow* first, std::size_t count,
                              std::ptrdiff_t step) {
   Descent<Value, Weight> d = descent;
   for (std::size_t k = 0; k < count; ++k) {
     DescentRow* const row = begin_visit(d, first, k, count, step);
     if (row == nullptr) continue;
-    if constexpr (std::is_same_v<Descent<Value, Weight>, Descent<double, float>>) {
+    if constexpr (kMayBeShort<Value, Weight>) {
       if (row->row < d.short_rows) {
         const ShortRow short_row = shorts_of(d, *row);
-        end_visit(d, *row, short_row, static_cast<double>(dot_avx2_body(short_row.x, d.w)));
+        end_visit(d, *row, short_row, dot_of<gathering>(short_row.x, d.w));
         continue;
       }
     }
     const SparseRow<Value> x = entries_of(d, *row);
-    end_visit(d, *row, x, static_cast<double>(dot_avx2_body(x, d.w)));
-  }
-  descent = d;
-}
-
-template <class Value>
-HINGE_AVX2 void descend_gathering(Descent<Value, float>& descent, DescentRow* first,
-                                  std::size_t count, std::ptrdiff_t step) {
-  Descent<Value, float> d = descent;
-  for (std::size_t k = 0; k < count; ++k) {
-    DescentRow* const row = begin_visit(d, first, k, count, step);
-    if (row == nullptr) continue;
-    if constexpr (std::is_same_v<Descent<Value, float>, Descent<double, float>>) {
-      if (row->row < d.short_rows) {
-        const ShortRow short_row = shorts_of(d, *row);
-        end_visit(d, *row, short_row, static_cast<double>(dot_avx2_body<true>(short_row.x, d.w)));
-        continue;
-      }
-    }
-    const SparseRow<Value> x = entries_of(d, *row);
-    end_visit(d, *row, x, static_cast<double>(dot_avx2_body<true>(x, d.w)));
+    end_visit(d, *row, x, dot_of<gathering>(x, d.w));
   }
   descent = d;
 }
@@ -584,8 +572,8 @@ HINGE_AVX512 bool dot_rows_avx512(const RowRun<Value>& rows, std::span<const dou
 // Where floats are read, gathers pay even though these may just have been written: 0.89 to 0.98 of
 // an epoch's time on Intel's CPUs that best_kernels() has it for.
 constexpr Kernels gathering(Kernels kernels) {
-  kernels.descend_rough_f32 = descend_gathering<float>;
-  kernels.descend_rough_f64 = descend_gathering<double>;
+  kernels.descend_rough_f32 = descend_avx2<float, float, true>;
+  kernels.descend_rough_f64 = descend_avx2<double, float, true>;
   kernels.dot_rows_f32 = dot_rows_avx512<float>;
   kernels.dot_rows_f64 = dot_rows_avx512<double>;
   return kernels;

@@ -198,6 +198,10 @@ HINGE_INLINE void add_body(const SparseRow<Value>& row, float a, float* w) {
   }
 }
 
+// Whether descent knows rows in 16 bits.
+template <class Value, class Weight>
+constexpr bool kMayBeShort = std::is_same_v<Value, double>&& std::is_same_v<Weight, float>;
+
 // Has the beginning of a row fetched that is visited soon; the rest follows by itself once the row
 // is read in order. Where it is short, that is memory beyond the row, or none: addresses, not
 // pointers.
@@ -209,7 +213,9 @@ HINGE_INLINE void fetch(const Descent<Value, Weight>& descent, const DescentRow&
     __builtin_prefetch(reinterpret_cast<const void*>(address));
     __builtin_prefetch(reinterpret_cast<const void*>(address + kLine));
   };
-  if (row.row < descent.short_rows) {
+  bool is_short = false;
+  if constexpr (kMayBeShort<Value, Weight>) is_short = row.row < descent.short_rows;
+  if (is_short) {
     two_lines(descent.shorts, row.offset + Shortened::kPlaces * row.row);
   } else {
     two_lines(descent.values, row.offset);

@@ -343,7 +343,7 @@ TEST_P(KernelContract, GradientsAreThoseOfEachRow) {
 }
 
 // A row as descent sees it: as it is, or in 16 bits and to be multiplied.
-template <class Value, class Weight>
+template <class Weight>
 struct SeenRow {
   std::vector<Weight> x;
   double scale = 1, square = 0;
@@ -377,10 +377,10 @@ void check_descent(const Kernels& kernels, const DescentCase& with) {
     rows.push_back({i, offset, size, static_cast<std::int8_t>(i % 2 == 0 ? 1 : -1), asleep, 0.0,
                     DescentRow::kUnknown});
   }
-  std::vector<SeenRow<Value, Weight>> seen(kRows);
+  std::vector<SeenRow<Weight>> seen(kRows);
   std::vector<std::int16_t> shorts(values.size() + kWith * kRows + 7);
   for (const DescentRow& row : rows) {
-    SeenRow<Value, Weight>& to = seen[row.row];
+    SeenRow<Weight>& to = seen[row.row];
     const SparseRow<Value> x = {nullptr, values.data() + row.offset, row.size};
     for (std::size_t k = 0; k < x.size; ++k) to.x.push_back(static_cast<Weight>(x.values[k]));
     to.square = square_in_lanes(x);
@@ -419,7 +419,7 @@ void check_descent(const Kernels& kernels, const DescentCase& with) {
       DescentRow& row = expected[backward ? kRows - 1 - k : k];
       if (row.asleep) continue;
       ++visits;
-      const SeenRow<Value, Weight>& x = seen[row.row];
+      const SeenRow<Weight>& x = seen[row.row];
       const std::uint32_t* const c = columns.data() + (with.full ? 0 : row.offset);
       const double upper = with.costs ? 0.7 * factor[row.row] : 0.7;
       row.curvature = x.square + (with.constant ? 0.25 : 0.0);
