@@ -6,29 +6,28 @@ CLANG_FORMAT ?= clang-format-14
 FUZZ_SECONDS ?= 60
 QUICK ?=
 
-STAGES := rules release asan tsan python
+STAGES := rules release python
+MORE_STAGES := long clang asan tsan
 SOURCES = $(shell find include src cli python tests fuzz -name '*.h' -o -name '*.cc')
-# Under ThreadSanitizer: what runs threads, by the name of the test suite, but for what looks at figures on the same threads.
-THREADED := ^[^.]*(Pool|Reader|Risk|Solver|Train)
-FIGURES := SearchFindsTheMinimum|ReportsTheGapItReached|ReturnsTheBestItSaid|BoundRisesAndPrimalFalls|EndsAtTheLimitOfRounding|AllSolversFindTheSameOptimum|EveryVariantProvesItsGap
-# Programs that are killed, starved or launched in numbers behave alike whoever compiled them, and take long: by one compiler.
-HARDSHIPS := checkpoint|interrupt|mpi|planes
 
 # $(call configure,PRESET,MORE): quiet unless it fails.
 configure = mkdir -p build && { cmake --preset $(1) $(2) >build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }; }
 compile = cmake --build --preset $(1) --parallel $(JOBS)
+# $(call run_tests,PRESET,OPTIONS OF CTEST): as many at a time as there are cores; reports say what ran.
+run_tests = rm -rf $(or $(folder_of_$(1)),build/$(1))/reports && ctest --preset $(1) -j$(JOBS) $(2)
+folder_of_asan := build/asan-clang
 # $(call build_and_test,PRESET,OPTIONS OF CTEST)
-build_and_test = $(call configure,$(1),-DHINGE_TESTS=ON) && $(call compile,$(1)) && ctest --preset $(1) -j2 $(2)
+build_and_test = $(call configure,$(1),-DHINGE_TESTS=ON) && $(call compile,$(1)) && $(call run_tests,$(1),$(2))
 
 .PHONY: help
 help:
 	@echo 'make build      the program, at build/hinge'
 	@echo 'make demo       generate data, train, prove and evaluate, in build/demo'
 	@echo 'make demo-mpi   the same on two ranks, with MPI, in build/demo-mpi'
-	@echo 'make test       format, rules, all tests; again by Clang with the address sanitizer, and with the thread sanitizer'
-	@echo 'make test-X     one stage of it: $(STAGES)'
+	@echo 'make test       format, rules, all tests, the Python package: in 8 minutes on two cores'
+	@echo 'make test-all   that; then tests at length, by Clang, and under sanitizers: in 30 minutes'
+	@echo 'make test-X     one stage of these: $(STAGES) $(MORE_STAGES)'
 	@echo 'make python     the Python package: a wheel in build/python/wheel, installed in build/python/venv'
-	@echo 'make clang      build and test with Clang, optimised'
 	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make bench      beside its peers, in an hour or two; writes docs/benchmarks.md; QUICK=1: a part, in minutes'
 	@echo 'make bench-python  the Python package beside scikit-learn'
@@ -57,14 +56,17 @@ demo-mpi:
 	@HINGE=build/hinge sh tools/demo_mpi.sh build/demo-mpi
 
 .PHONY: test
-test:
-	@took=; for stage in $(STAGES); do \
-	  echo "== $$stage"; \
-	  start=$$(date +%s); \
-	  $(MAKE) --no-print-directory test-$$stage || { echo "FAILED: $$stage"; exit 1; }; \
-	  took="$${took:+$$took, }$$stage $$(($$(date +%s) - start)) s"; \
-	done; \
-	echo "passed: $$took"
+test: test-deps
+	@python3 tools/run_stages.py $(STAGES)
+
+# test-more is what test-all adds.
+.PHONY: test-all
+test-all: test
+	@$(MAKE) --no-print-directory test-more
+
+.PHONY: test-more
+test-more: test-deps
+	@python3 tools/run_stages.py $(MORE_STAGES)
 
 .PHONY: test-deps
 test-deps:
@@ -84,16 +86,28 @@ test-release: test-deps
 	@$(call build_and_test,release)
 	@ln -sfn release/hinge build/hinge
 
+# The same program again: every fault at every point, kills in numbers, ranks over namespaces, all real data.
+.PHONY: test-long
+test-long: test-deps
+	@$(call configure,release,-DHINGE_TESTS=ON) && $(call compile,release)
+	@export HINGE_LONG=1; $(call run_tests,release,-L long)
+
+# Another compiler, another order of the same arithmetic if it could; file by file, so that each includes what it uses.
+.PHONY: test-clang
+test-clang: test-deps
+	@sh tools/install_deps.sh clang
+	@export HINGE_LONG=1; $(call build_and_test,clang,-L sanitized)
+
 .PHONY: test-asan
 test-asan: test-deps
 	@sh tools/install_deps.sh clang
-	@$(call build_and_test,asan,-E '^cli\.($(HARDSHIPS))$$')
+	@$(call build_and_test,asan,-L sanitized)
 
 .PHONY: test-tsan
 test-tsan: test-deps
 	@$(call configure,tsan,-DHINGE_TESTS=ON)
 	@$(call compile,tsan) --target hinge-cli hinge-tests
-	@ctest --preset tsan -j2 -R '$(THREADED)' -E '$(FIGURES)'
+	@$(call run_tests,tsan,-R ^unit)
 	@TSAN_OPTIONS=halt_on_error=1 HINGE=build/tsan/hinge ROWS=3000 sh tools/demo.sh build/tsan/demo
 
 # The package, in a virtual environment of its own. The module is linked with the library that `make build` has built;
@@ -115,12 +129,7 @@ python: build
 .PHONY: test-python
 test-python: python
 	@cd build/python && HINGE=$(CURDIR)/build/hinge SCIPY_ARRAY_API=1 venv/bin/python -B -m pytest -c ../../pyproject.toml \
-	  --rootdir ../.. ../../python/tests $(PYTEST)
-
-.PHONY: clang
-clang:
-	@sh tools/install_deps.sh build test clang
-	@$(call build_and_test,clang,-E '^cli\.(faults|mpi_data|mpi_network|$(HARDSHIPS))$$')
+	  --rootdir ../.. --junitxml=reports/python.xml ../../python/tests $(PYTEST)
 
 .PHONY: fuzz
 fuzz:

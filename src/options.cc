@@ -23,7 +23,6 @@ constexpr std::uint64_t kMaxPlanes = 10000;
 constexpr double kLeastMu = 1e-3;                         // with less, planes lie where others are
 constexpr std::uint64_t kMaxT0 = std::uint64_t{1} << 53;  // steps are counted in double
 constexpr std::uint64_t kMaxRuns = 1000;  // of best-of; each ends with passes over all rows
-constexpr double kMaxBias = 1e150;        // its square must be finite
 constexpr double kMaxCost = 1e300;        // beyond it the objective overflows
 constexpr std::uint64_t kMaxPath = 1000;  // costs; each takes a hyperplane's memory, or several
 

@@ -19,7 +19,6 @@
 namespace hinge {
 namespace {
 
-constexpr double kMaxBias = 1e150;  // its square must be finite
 // Of c/lambda and of c. Values are below 1.4e154, or the square of a row overflows; so |w_j|, at
 // most c |x_j|/lambda, and sums of 2^53 rows are finite, and a model can always be written.
 constexpr double kMaxFactor = 1e130;

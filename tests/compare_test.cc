@@ -14,8 +14,9 @@
 namespace hinge {
 namespace {
 
+using testing::kInfinity;
+
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Solver kBoth[] = {Solver::dual, Solver::pegasos};
 
 Dataset small(std::uint64_t classes = 2) {

@@ -9,17 +9,9 @@
 namespace hinge {
 namespace {
 
+using testing::accuracy;
+using testing::model_bytes;
 using testing::TempFolder;
-
-std::string model_bytes(const Model& model) {
-  const TempFolder folder;
-  EXPECT_TRUE(save_model(model, folder / "m").ok());
-  return testing::read_file(folder / "m");
-}
-
-double accuracy(const Model& model, const Dataset& data) {
-  return evaluate(model, data, predict(model, data).value()).value().accuracy;
-}
 
 TrainOptions with_kernel(const KernelFunction& kernel, std::uint64_t epochs = 20) {
   TrainOptions options;

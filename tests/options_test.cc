@@ -18,7 +18,7 @@
 namespace hinge {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using testing::kInfinity;
 
 TrainOptions with(std::string_view name, std::string_view text) {
   TrainOptions options;

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -19,13 +20,19 @@
 #include <utility>
 #include <vector>
 
+#include "base/parallel.h"
 #include "base/random.h"
+#include "data/problem.h"
 #include "hinge/dataset.h"
+#include "hinge/metrics.h"
+#include "hinge/model.h"
 
 namespace hinge::testing {
 
 // Lets code inside namespace hinge go on saying testing::Test for GoogleTest's.
 using namespace ::testing;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Where files cost no disk access; for tests that write thousands of them.
 inline std::filesystem::path memory_folder() {
@@ -88,6 +95,23 @@ inline Dataset dataset_from_text(const std::string& text, const ReadOptions& opt
   Result<Dataset> data = read_dataset(folder / "rows.svm", options, warnings);
   if (!data.ok()) throw std::runtime_error(to_string(data.error()));
   return std::move(data).value();
+}
+
+// What tells data sets apart: their rows, and where indices begin.
+inline std::string identity(const Dataset& data) {
+  Pool pool(1);
+  return fingerprint(data, pool) + std::to_string(data.index_base());
+}
+
+// The file that a model is saved in.
+inline std::string model_bytes(const Model& model) {
+  const TempFolder folder(memory_folder());
+  EXPECT_TRUE(save_model(model, folder / "m").ok());
+  return read_file(folder / "m");
+}
+
+inline double accuracy(const Model& model, const Dataset& data) {
+  return evaluate(model, data, predict(model, data).value()).value().accuracy;
 }
 
 struct RandomData {

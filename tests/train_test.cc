@@ -12,18 +12,10 @@
 namespace hinge {
 namespace {
 
+using testing::accuracy;
+using testing::model_bytes;
 using testing::RandomData;
 using testing::TempFolder;
-
-std::string model_bytes(const Model& model) {
-  const TempFolder folder;
-  EXPECT_TRUE(save_model(model, folder / "m").ok());
-  return testing::read_file(folder / "m");
-}
-
-double accuracy(const Model& model, const Dataset& data) {
-  return evaluate(model, data, predict(model, data).value()).value().accuracy;
-}
 
 TEST(Train, LearnsTwoClasses) {
   const Dataset data = testing::random_dataset({.rows = 500, .features = 30, .noise = 0.02});

@@ -30,6 +30,8 @@ enum class Solver : std::uint8_t {
   active,
   focus
 };
+constexpr double kMaxBias = 1e150;  // the square of a bias must be finite
+
 enum class InstructionSet : std::uint8_t { automatic, scalar, avx2, avx512 };
 
 // Which rows a step of Pegasos looks at: every row once an epoch in an order drawn anew (permute),
@@ -83,7 +85,7 @@ struct TrainOptions {
   // gap.
   std::optional<double> gap = {};
   Solver solver = Solver::automatic;
-  double bias = 0;  // value of a constant, regularised feature; 0 = none
+  double bias = 0;  // value of a constant, regularised feature, up to kMaxBias; 0 = none
   // An intercept that is not regularised, as statistics has it; `bias` does not matter then. Not
   // with a kernel.
   bool free_bias = false;

@@ -37,7 +37,7 @@ namespace hinge {
 
 struct StreamOptions {
   double lambda = 0;     // must be given: > 0; lambda (t0 + 2^53) is finite
-  double bias = 0;       // value of a constant, regularised feature, up to 1e150; 0 = none
+  double bias = 0;       // value of a constant, regularised feature, up to kMaxBias; 0 = none
   std::uint64_t t0 = 0;  // the first step has the size of step t0 + 1; below 2^53
   std::vector<ClassWeight> class_weights = {};  // factor > 0 on the steps of rows of that class
   // The only labels there are, at least two: others are refused (data.label.unknown), and no

@@ -19,11 +19,11 @@
 namespace hinge {
 namespace {
 
-constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+constexpr std::size_t kSplitBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxPrefix = std::size_t{1} << 20;  // bytes of a line up to its label's end
 constexpr std::uint64_t kSplitStream = 0x73706c31;
 
-bool is_blank(char c) {
+bool is_blank_or_return(char c) {
   return c == ' ' || c == '\t' || c == '\r';
 }
 
@@ -39,7 +39,7 @@ class RowScanner {
     ByteSource source(path);
     file_ = path;
     line_ = 1;
-    std::string chunk(kChunkBytes, '\0');
+    std::string chunk(kSplitBytes, '\0');
     for (bool first = true;; first = false) {
       if (stop != nullptr && stop->load(std::memory_order_relaxed)) {
         fail("run.interrupted", "interrupted; nothing was written");
@@ -87,7 +87,7 @@ class RowScanner {
     std::size_t i = 0;
     for (; i < text.size(); ++i) {
       const char c = text[i];
-      if (is_blank(c) || c == '#' || c == '\n') {
+      if (is_blank_or_return(c) || c == '#' || c == '\n') {
         if (label_start_ != std::string::npos) {
           begin_row();
           return i;

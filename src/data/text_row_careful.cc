@@ -292,9 +292,9 @@ struct Feature {
 
 // Takes a row's text apart; its features come in the order written.
 template <class Value>
-class RowReader {
+class CarefulRow {
  public:
-  RowReader(std::string_view text, bool unterminated, const RowRules& rules)
+  CarefulRow(std::string_view text, bool unterminated, const RowRules& rules)
       : text_(text), unterminated_(unterminated), rules_(rules) {}
 
   std::int64_t label = 0;
@@ -404,7 +404,7 @@ void parse_careful(const char* line, const char* end, bool unterminated, const R
     text = text.substr(0, text.find('#'));
     if (std::ranges::all_of(text, is_blank)) return;
     check_bytes(text);
-    RowReader<Value> row(text, unterminated, rules);
+    CarefulRow<Value> row(text, unterminated, rules);
     row.read();
     const char* const unsorted = sort_features(row.features);
     if (unsorted != nullptr && rules.strict) {

@@ -13,7 +13,7 @@ namespace hinge {
 
 namespace {
 
-constexpr std::size_t kChunkBytes = std::size_t{1} << 16;
+constexpr std::size_t kWeightsBytes = std::size_t{1} << 16;
 constexpr std::size_t kMaxLine = 1000;
 
 struct Line {
@@ -56,10 +56,10 @@ std::vector<double> read_weights(const std::string& path, std::uint64_t rows,
   Line line;
   for (bool ended = false; !ended;) {
     const std::size_t begun = text.size();
-    text.resize(begun + kChunkBytes);
-    const std::size_t count = source.read({text.data() + begun, kChunkBytes});
+    text.resize(begun + kWeightsBytes);
+    const std::size_t count = source.read({text.data() + begun, kWeightsBytes});
     text.resize(begun + count);
-    ended = count < kChunkBytes;
+    ended = count < kWeightsBytes;
     std::string_view rest = text;
     while (!rest.empty()) {
       const std::size_t end = rest.find('\n');

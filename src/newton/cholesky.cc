@@ -9,8 +9,6 @@
 namespace hinge {
 namespace {
 
-constexpr std::size_t kPanel = 8, kHalf = 4;      // rows that kernels take together
-constexpr std::size_t kTile = 64;                 // rows and columns of a piece of work
 constexpr std::size_t kWorthThreads = 64 * 1024;  // entries below, to be shared out
 
 // Up to kTile columns at once; fewer where the matrix is so small that the diagonal blocks, which

@@ -10,6 +10,9 @@
 
 namespace hinge {
 
+// How matrices are cut: rows or columns that kernels take together, and those of a piece of work.
+constexpr std::size_t kPanel = 8, kHalf = 4, kTile = 64;
+
 // a: the lower triangle of A by rows, `size` (a multiple of 8) apart; becomes L. What lies above
 // the diagonal is neither read nor kept. Pivots that rounding leaves below their floor are raised
 // to it: with floors > 0 there is always a result.

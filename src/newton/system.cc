@@ -8,8 +8,6 @@
 namespace hinge {
 namespace {
 
-constexpr std::size_t kPanel = 8, kHalf = 4;     // columns that kernels take together
-constexpr std::size_t kTile = 64;                // rows and columns of a piece of the sum
 constexpr std::size_t kDepth = 128;              // full rows multiplied at once
 constexpr std::size_t kPartNumbers = 1U << 20U;  // of all parts of a sum together
 constexpr std::size_t kPartTerms = 64;           // at least, for a part of its own

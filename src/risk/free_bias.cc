@@ -17,7 +17,7 @@ constexpr double kWiden = 16, kWidest = 1;  // where the crossing is not inside
 constexpr double kCrowd = 10;  // more bends than one in so many are first put into buckets
 constexpr std::size_t kBuckets = 128;
 
-struct Bends {
+struct PlacedBends {
   std::span<const double> places, rises;
   std::span<const std::uint64_t> cuts;
   double rise(std::uint64_t k) const { return rises.empty() ? 1.0 : rises[k]; }
@@ -28,7 +28,7 @@ struct Window {
 };
 
 // Cuts a window down to the bucket with the crossing; leaves it if that is not inside.
-Window narrow(const Bends& bends, double slope, const Window& window, Pool& pool) {
+Window narrow(const PlacedBends& bends, double slope, const Window& window, Pool& pool) {
   using Rises = std::array<double, kBuckets + 2>;  // by bucket; below and above all of them too
   std::vector<Rises> parts(bends.cuts.size() - 1);
   const double scale = static_cast<double>(kBuckets) / (window.to - window.from);
@@ -56,7 +56,7 @@ Window narrow(const Bends& bends, double slope, const Window& window, Pool& pool
 }
 
 // The bends in a window, and the slope before them.
-std::pair<double, std::vector<SlopeBend>> inside(const Bends& bends, double slope,
+std::pair<double, std::vector<SlopeBend>> inside(const PlacedBends& bends, double slope,
                                                  const Window& window, Pool& pool) {
   constexpr std::uint64_t kRun = 64;  // bends that are first counted, since mostly there are none
   struct Part {
@@ -116,7 +116,7 @@ Crossing find_crossing(double slope, std::vector<SlopeBend>& bends) {
 Crossing CrossingSearch::find(std::span<const double> places, std::span<const double> rises,
                               std::span<const std::uint64_t> cuts, double slope, double guess,
                               Pool& pool) {
-  const Bends bends = {.places = places, .rises = rises, .cuts = cuts};
+  const PlacedBends bends = {.places = places, .rises = rises, .cuts = cuts};
   const auto count = static_cast<double>(places.size());
   for (double half = window_;; half = half > 0 && half < kWidest ? kWiden * half : kInfinity) {
     const bool all = !(half < kInfinity);

@@ -1,6 +1,6 @@
 """`hinge train --checkpoint` and `--resume`: whatever ends a run, the next one goes on to the same model, byte for byte.
 
-HINGE_FILE_FAULTS is the library built from tests/faults (faults_test.py says more). HINGE_SLOW=1 leaves few kills.
+HINGE_FILE_FAULTS is the library built from tests/faults (faults_test.py says more). HINGE_LONG=1 makes kills many.
 """
 
 import os
@@ -13,9 +13,10 @@ import subprocess
 import time
 import unittest
 
-from support import (ENVIRONMENT, PROGRAM, SLOW, THREE, CommandCase, Container, ErrorCase, make_rows, table, to_text)
+import support
+from support import (ENVIRONMENT, LONG, PROGRAM, THREE, CommandCase, Container, ErrorCase, make_rows, table, to_text)
 
-KILLS = int(os.environ.get("HINGE_KILLS", 2 if SLOW else 200))  # of each solver, at random moments
+KILLS = int(os.environ.get("HINGE_KILLS", 200 if LONG else 2))  # of each solver, at random moments
 FILE_FAULTS = os.environ.get("HINGE_FILE_FAULTS", "")
 
 RBF = "-s pegasos --kernel rbf --gamma 0.3"
@@ -107,7 +108,7 @@ class FaultTest(CheckpointCase):
         whole = self.model_bytes(*options, data="hard.svm")
         number = 0
         while True:
-            number += 7 if SLOW else 1
+            number += 1 if LONG else 7
             self.forget()
             env = {"LD_PRELOAD": FILE_FAULTS, "HINGE_FAULT": f"any:{number}:kill", "HINGE_FAULT_ROOT": str(self.dir),
                    "ASAN_OPTIONS": "verify_asan_link_order=0"}
@@ -142,7 +143,7 @@ class FaultTest(CheckpointCase):
         draw = random.Random(1)
         cuts = [0, 1, 7, 8, 9, 100, len(good) // 2, len(good) - 1]
         damages = [good[:cut] for cut in cuts] + [good + b"x", b"no checkpoint at all\n", self.read("cut.model")]
-        for _ in range(5 if SLOW else 25):
+        for _ in range(25 if LONG else 5):
             at = draw.randrange(len(good))
             damages.append(good[:at] + bytes([good[at] ^ 1 << draw.randrange(8)]) + good[at + 1 :])
         for damage in damages:
@@ -167,7 +168,7 @@ class FaultTest(CheckpointCase):
         for options in ("-s dual", "-s pegasos --epochs 40", "-s focus --gap 1e-6"):
             self.forget()
             self.stop(*options.split(), passes="9")
-            for number in range(4 if SLOW else 20):
+            for number in range(20 if LONG else 4):
                 file = Container(self.dir / "ck.previous")
                 states = file.arrays["states"]
                 if number % 4 == 0:
@@ -406,4 +407,4 @@ class UseTest(CheckpointCase, ErrorCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

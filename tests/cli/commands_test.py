@@ -1,7 +1,7 @@
 """The commands beside train: predict, evaluate, verify, info, generate, split, help and explain."""
 
-import unittest
 
+import support
 from support import DATA, TEXT, THREE, Case, CommandCase, ModelFile, parse_text, to_text
 
 EVALUATE_KEYS = set("rows accuracy error precision recall f1 auc average_precision rejected labels confusion".split())
@@ -326,4 +326,4 @@ class HelpTest(Case):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -3,9 +3,9 @@
 import json
 import signal
 import subprocess
-import unittest
 import xml.etree.ElementTree as xml
 
+import support
 from support import THREE, CommandCase, SIGNALS, cpu_seconds, make_rows, to_text, unprivileged, waiting
 
 KEYS = {"data", "rows", "features", "nonzeros", "classes", "cost", "gap", "threads", "runs"}
@@ -264,4 +264,4 @@ class InterruptTest(CompareCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

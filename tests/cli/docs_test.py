@@ -7,6 +7,8 @@ import subprocess
 import tempfile
 import unittest
 
+import support
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HINGE = pathlib.Path(os.environ["HINGE"]).resolve()
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -85,4 +87,4 @@ class Documents(unittest.TestCase):
 if __name__ == "__main__":
     if shutil.which("sh") is None:
         raise SystemExit("docs_test needs sh")
-    unittest.main()
+    support.main()

@@ -2,8 +2,8 @@
 
 import json
 import re
-import unittest
 
+import support
 from support import GOOD, ErrorCase, table, unprivileged
 
 FIELDS = {"severity", "id", "file", "line", "column", "offset", "message", "help"}
@@ -243,4 +243,4 @@ class MessageTest(ErrorCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -2,7 +2,7 @@
 
 HINGE_FILE_FAULTS and HINGE_MEMORY_FAULTS are the libraries built from tests/faults; they are loaded before the
 program and make its calls fail, come up short, or be the last thing it does. Every class says at its end how many
-points it tried.
+points it tried: with HINGE_LONG=1 all there are, in every way; else every call that can fail in one way, and every way once.
 """
 
 import bz2
@@ -19,7 +19,8 @@ import subprocess
 import sys
 import unittest
 
-from support import ENVIRONMENT, PROGRAM, SLOW, TEXT, CommandCase, table
+import support
+from support import ENVIRONMENT, LONG, PROGRAM, TEXT, CommandCase, at_length, table, thinned
 
 FILE_FAULTS = os.environ.get("HINGE_FILE_FAULTS", "")
 MEMORY_FAULTS = os.environ.get("HINGE_MEMORY_FAULTS", "")
@@ -100,11 +101,6 @@ def setUpModule():
         print("faults: no faults while reading zstd, whose program is not there", file=sys.stderr)
 
 
-def thinned(points, slow):
-    """All points; under a slow program, every `slow`-th."""
-    return [p for i, p in enumerate(points) if not SLOW or i % slow == 0]
-
-
 class FaultCase(CommandCase):
     """A test that runs the program with faults and counts the points it tried."""
 
@@ -115,8 +111,7 @@ class FaultCase(CommandCase):
     @classmethod
     def tearDownClass(cls):
         said = ", ".join(f"{count} {what}" for what, count in cls.counts.items())
-        thin = "; thinned out, the program is slow (HINGE_SLOW)" if SLOW else ""
-        print(f"faults: {cls.__name__}: {said}{thin}", file=sys.stderr)
+        print(f"faults: {cls.__name__}: {said}", file=sys.stderr)
 
     def setUp(self):
         super().setUp()
@@ -233,8 +228,8 @@ class KillTest(FaultCase):  # R5
         self.assertEqual([e[:2] for e in self.changes(operation)], [e[:2] for e in calls])  # so numbers mean something
         self.counts["kill points"] += 0
         self.counts["torn"] += 0
-        for number in thinned(range(1, len(calls) + 1), 3):
-            for act in ("kill", "after"):
+        for number in range(1, len(calls) + 1):
+            for act in ("kill", "after") if LONG else ("kill",):
                 with self.subTest(number=number, act=act, call=calls[number - 1]):
                     self.prepare(operation)
                     run = self.faulty(f"any:{number}:{act}", *operation.arguments)
@@ -258,6 +253,8 @@ class KillTest(FaultCase):  # R5
 class WriteErrorTest(FaultCase):  # R1, R2
     """Every call that changes the file system fails once, in every way it can."""
 
+    tried = set()  # kinds of calls, and ways they failed
+
     def harmless(self, calls, number):
         """Whether the call cleans up after a file that is not wanted any more: a probe is closed and removed."""
         call = calls[number]
@@ -274,13 +271,13 @@ class WriteErrorTest(FaultCase):  # R1, R2
         calls = self.changes(operation)
         self.counts["I/O error points"] += 0
         self.counts["torn"] += 0
-        for number, call in thinned(enumerate(calls), 3):
+        for number, call in enumerate(calls):
             acts = ["ENOSPC", "EIO", "EDQUOT", "EFBIG"]
             if call.name not in ("rename", "unlink"):  # which no signal interrupts
                 acts.append("EINTR")
             if call.name == "write":
                 acts.append("short")
-            for act in acts:
+            for act in acts if LONG else self.untried(call, acts):
                 with self.subTest(number=number + 1, act=act, call=call):
                     self.prepare(operation)
                     run = self.faulty(f"any:{number + 1}:{act}", *operation.arguments)
@@ -296,6 +293,12 @@ class WriteErrorTest(FaultCase):  # R1, R2
                         self.uncached(operation, call, run, states)
                     else:
                         self.refused(operation, call, run, states)
+
+    def untried(self, call, acts):
+        """One way to fail for every call, and every way once for each kind of call."""
+        chosen = [act for act in acts if (call.name, act) not in self.tried] or acts[:1]
+        self.tried.update((call.name, act) for act in chosen)
+        return chosen
 
     def uncached(self, operation, call, run, states):
         """The run goes on without its cache, and says so."""
@@ -386,8 +389,8 @@ class ReadErrorTest(FaultCase):  # T25, T26
         new, out = self.undisturbed(operation)
         self.prepare(operation)
         reads = [e for e in self.log(*operation.arguments) if e.name == "read"]
-        for number in thinned(range(1, len(reads) + 1), 2):
-            for act in ("EINTR", "short"):
+        for number in range(1, len(reads) + 1):
+            for act in ("EINTR", "short") if LONG else ():  # at the end all reads together
                 with self.subTest(operation.name, number=number, act=act):
                     self.prepare(operation)
                     self.assertDone(operation, new, self.faulty(f"read:{number}:{act}", *operation.arguments), out)
@@ -444,10 +447,11 @@ class ReadErrorTest(FaultCase):  # T25, T26
                     self.assertEqual(self.states(operation, new), ["old"] * len(operation.outputs))
                     self.counts["read errors"] += 1
 
+    @at_length()
     def test_many_chunks(self):
         operations = {operation.name: operation for operation in self.READERS}
         for name in ("train", "split"):
-            self.every(operations[name], TEXT * (20 if SLOW else 60))
+            self.every(operations[name], TEXT * 60)
 
     def test_standard_input(self):
         model = self.model_bytes("-n", "1")
@@ -518,7 +522,7 @@ class MemoryTest(FaultCase):  # R11, R12
         last = max(read, count - 60)
         points = [*range(1, first), *range(first, begin, step), *range(begin, read),
                   *range(read, last, 1 + (last - read) // 60), *range(last, count + 3)]
-        for number in points:
+        for number in thinned(points, 17):
             for how in ("once", "on") if number % 2 else ("once",):
                 with self.subTest(number=number, how=how):
                     self.prepare(operation)
@@ -559,7 +563,7 @@ class MemoryTest(FaultCase):  # R11, R12
             new = {output.name: self.read(output.name) for output in operation.outputs}
             calls = [e.name for e in self.log(*operation.arguments, code=None)]
             for name in ("mmap", "mremap"):
-                for number in thinned(range(1, calls.count(name) + 1), 3):
+                for number in thinned(range(1, calls.count(name) + 1), 5):
                     for rule in (f"{name}:{number}:ENOMEM", f"{name}:{number}+:ENOMEM"):
                         with self.subTest(operation.name, rule=rule):
                             self.prepare(operation)
@@ -575,13 +579,14 @@ class MemoryTest(FaultCase):  # R11, R12
         arguments = ("train", "part-*", "part-2", "-n", "1")
         run, count = self.counted(*arguments)
         self.assertEqual(run.code, 64, run)
-        for number in range(max(1, count - 150), count + 1):
+        for number in thinned(range(max(1, count - 150), count + 1), 7):
             with self.subTest(number):
                 run = self.faulty(f"malloc:{number}:once", *arguments, library=MEMORY_FAULTS)
                 self.assertIn(run.code, (64, 81), run)
                 self.assertEqual(self.read("part-2"), TEXT.encode())
                 self.counts["allocation points"] += 1
 
+    @at_length()
     def test_address_space(self):  # R12
         if SANITIZER:
             self.skipTest("a sanitizer needs more address space than there is memory")
@@ -607,4 +612,4 @@ class MemoryTest(FaultCase):  # R11, R12
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -12,6 +12,7 @@ import subprocess
 import unittest
 
 from real_data_test import RealCase
+import support
 from support import DATA, SLOW, THREE, Case, CommandCase, ModelFile, make_rows, table, to_text
 
 SOLVERS = ("dual", "newton", "cpa", "ocas", "ocas3", "active", "focus")
@@ -233,4 +234,4 @@ class RealTest(RealCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

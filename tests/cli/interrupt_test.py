@@ -1,7 +1,7 @@
 """A signal at any moment ends the program within a second, with the best model so far or with none.
 
 Each solver is interrupted at random moments of its life: while it starts, reads, solves, certifies and saves.
-HINGE_SLOW=1 makes these few. HINGE_SHARED_DATA is the folder of the real data sets (NAME-train.svm.xz); without it
+HINGE_LONG=1 makes these many. HINGE_SHARED_DATA is the folder of the real data sets (NAME-train.svm.xz); without it
 those are left out.
 """
 
@@ -17,9 +17,10 @@ import sys
 import time
 import unittest
 
-from support import SLOW, Case, ModelFile, cpu_seconds, make_rows, table, to_text, waiting
+import support
+from support import LONG, SLOW, Case, at_length, ModelFile, cpu_seconds, make_rows, table, to_text, waiting
 
-COUNT = 12 if SLOW else 200  # interrupts of each solver
+COUNT = 200 if LONG else 12  # interrupts of each solver
 LIMIT = 60 if SLOW else 5  # seconds from signal to end that are a failure; 1 is promised, on a machine that is not busy
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 FOLDER = os.environ.get("HINGE_SHARED_DATA", "")
@@ -154,7 +155,7 @@ COMMANDS = [
 
 class CommandTest(InterruptCase):
     def test_commands(self):
-        self.hinge("generate", "d.svm", "--like", "real-sim", "--rows", "500" if SLOW else "5000")
+        self.hinge("generate", "d.svm", "--like", "real-sim", "--rows", "5000" if LONG else "500")
         self.hinge("convert", "d.svm", "d.hinge")
         self.hinge("train", "d.svm", "m")
         self.hinge("train", "d.svm", "bare", "--no-witness")
@@ -166,7 +167,7 @@ class CommandTest(InterruptCase):
             self.hinge(*command.split())
             whole = time.monotonic() - start
             results = [f for f in self.files() if f not in before]
-            for _ in range(2 if SLOW else 6):
+            for _ in range(6 if LONG else 2):
                 for name in results:
                     (self.dir / name).unlink(missing_ok=True)
                 with self.subTest(command):
@@ -182,7 +183,7 @@ class CommandTest(InterruptCase):
         print(f"commands: at most {longest:.3f} s", file=sys.stderr)
 
 
-@unittest.skipIf(SLOW, "HINGE_SLOW: takes long with sanitizers; runs in the release build")
+@at_length()
 class LargeTest(InterruptCase):
     def test_a_certificate_that_takes_too_long(self):
         """With a kernel it takes as many kernel values as there are pairs of rows."""
@@ -229,4 +230,4 @@ class LargeTest(InterruptCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

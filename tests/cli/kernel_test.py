@@ -10,9 +10,9 @@ import re
 import shutil
 import signal
 import subprocess
-import unittest
 
 from real_data_test import RealCase
+import support
 from support import (DATA, SLOW, TEXT, THREE, CommandCase, ErrorCase, ModelFile, cpu_seconds, f32, make_rows, table,
                      to_text)
 
@@ -638,4 +638,4 @@ class RealKernelTest(RealCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import unittest
 
+import support
 from support import THREE, Case, CommandCase, ModelFile, make_rows, table, to_text
 
 PROGRAMS = ("liblinear-train", "liblinear-predict")
@@ -190,4 +191,4 @@ class FormatTest(CommandCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -7,10 +7,10 @@ skipped.
 import os
 import pathlib
 import subprocess
-import unittest
 
+import support
 from mpi_support import MpiCase
-from support import SLOW
+from support import LONG, at_length
 
 FOLDER = os.environ.get("HINGE_SHARED_DATA", "")
 
@@ -24,21 +24,22 @@ class RealDataTest(MpiCase):
             self.skipTest(f"{source.name} is not there; HINGE_SHARED_DATA is " + (FOLDER or "not set"))
         with open(self.dir / "d.svm", "wb") as plain:
             subprocess.run(["xz", "-dc", source], stdout=plain, check=True)
-        for ranks in (2, 4) if SLOW else (1, 2, 3, 4):
+        for ranks in (1, 2, 3, 4) if LONG else (2,):
             with self.subTest(ranks=ranks):
-                gap = 1e-3 if SLOW else 1e-6
-                self.mpi(ranks, "train", "d.svm", "m", "--gap", gap, "-n", "1", "--require-converged")
-                self.check_proof("m", "d.svm", gap)
+                self.mpi(ranks, "train", "d.svm", "m", "--gap", "1e-6", "-n", "1", "--require-converged")
+                self.check_proof("m", "d.svm", 1e-6)
 
     def test_a9a(self):
         self.check("a9a")
 
+    @at_length()
     def test_ccat(self):
         self.check("ccat")
 
+    @at_length()
     def test_digits(self):
         self.check("digits")
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -8,10 +8,10 @@ import shutil
 import signal
 import subprocess
 import time
-import unittest
 
+import support
 from mpi_support import ENVIRONMENT, MPIRUN, TIMEOUT, MpiCase
-from support import PROGRAM, Run
+from support import PROGRAM, Run, at_length
 
 # mpirun calls this in the place of ssh: AGENT HOST COMMAND...
 AGENT = """#!/bin/sh
@@ -24,6 +24,7 @@ def ip(*words):
     return subprocess.run(["ip", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
+@at_length("ranks over namespaces")
 class TwoMachinesTest(MpiCase):
     def setUp(self):
         super().setUp()
@@ -126,4 +127,4 @@ class TwoMachinesTest(MpiCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

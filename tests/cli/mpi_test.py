@@ -8,12 +8,11 @@ import shutil
 import signal
 import subprocess
 import time
-import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 import support
 from mpi_support import MpiCase
-from support import PROGRAM, SLOW, Case, make_rows, to_text
+from support import PROGRAM, Case, at_length, make_rows, to_text
 
 
 class AloneTest(Case):
@@ -180,9 +179,10 @@ class KillTest(MpiCase):
             self.assertLess(time.monotonic(), deadline, "a rank lives on")
             time.sleep(0.05)
 
+    @at_length("kills in numbers")
     def test_each_rank_killed_at_many_moments(self):
         """From reading to saving, with checkpoints all the time; for each rank a run, side by side."""
-        moments = 2 if SLOW else 20
+        moments = 20
         folders = [self.dir / str(rank) for rank in range(self.RANKS)]
         for folder in folders:
             folder.mkdir()
@@ -231,6 +231,7 @@ class KillTest(MpiCase):
                 self.assertRegex(path.name, r"^(c\.lock|[mc]\.tmp\.\d+\.\d+)$")
             path.unlink()
 
+    @at_length("waits for a rank that never answers")
     def test_one_that_hangs(self):
         process, ranks = self.begin("--mpi-timeout", "2")
         time.sleep(0.7)
@@ -249,6 +250,7 @@ class KillTest(MpiCase):
 
 
 class CheckpointTest(MpiCase):
+    @at_length("kills in numbers")
     def test_killed_and_resumed_on_other_numbers_of_ranks(self):
         self.hinge("generate", "d.svm", "--like", "real-sim", "--rows", "3000")
         for solver in ("dual", "focus"):
@@ -292,4 +294,4 @@ class CheckpointTest(MpiCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

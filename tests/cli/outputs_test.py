@@ -5,8 +5,8 @@ What faults do to files is in catalogue_test.py.
 
 import os
 import subprocess
-import unittest
 
+import support
 from support import TEXT, CommandCase
 
 
@@ -91,4 +91,4 @@ class WrongFileTest(CommandCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

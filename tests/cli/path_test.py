@@ -2,8 +2,8 @@
 
 import json
 import signal
-import unittest
 
+import support
 from support import THREE, CommandCase, to_text
 
 COSTS = [0.01, 0.1, 1, 10]
@@ -130,4 +130,4 @@ class PathTest(CommandCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

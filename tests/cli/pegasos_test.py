@@ -2,8 +2,8 @@
 
 import itertools
 import json
-import unittest
 
+import support
 from support import DATA, TEXT, THREE, CommandCase, ModelFile, recompute, table, to_text
 
 VARIANTS = [
@@ -181,4 +181,4 @@ class PegasosTest(CommandCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

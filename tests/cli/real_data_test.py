@@ -8,9 +8,9 @@ import lzma
 import os
 import pathlib
 import shutil
-import unittest
 from typing import NamedTuple, Optional
 
+import support
 from support import SLOW, Case, table
 
 FOLDER = os.environ.get("HINGE_SHARED_DATA", "")
@@ -122,4 +122,4 @@ class PegasosTest(RealCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

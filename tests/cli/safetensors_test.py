@@ -5,6 +5,7 @@ Needs the Python modules safetensors and numpy; tools/install_deps.sh test insta
 
 import unittest
 
+import support
 from support import TEXT, THREE, CommandCase, Container, table, to_text
 
 try:
@@ -50,4 +51,4 @@ class SafetensorsTest(CommandCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

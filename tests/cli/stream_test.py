@@ -8,14 +8,14 @@ import random
 import re
 import signal
 import subprocess
-import unittest
 import zlib
 
-from support import (DATA, SIGNALS, SLOW, TEXT, THREE, TIMEOUT, CommandCase, Container, ErrorCase, table,
+import support
+from support import (DATA, LONG, SIGNALS, SLOW, TEXT, THREE, TIMEOUT, CommandCase, Container, ErrorCase, table,
                      to_text, waiting)
 
 LAMBDA = ("--lambda", "0.01")
-KILLS = 10 if SLOW else 50
+KILLS = 50 if LONG else 5
 SHARED = os.environ.get("HINGE_SHARED_DATA", "")
 
 
@@ -324,7 +324,7 @@ class ResumeTest(StreamCase):
 
     def test_signal_while_busy(self):
         """Also in the middle of a block: whatever row it was, nothing is missing and nothing twice."""
-        text = "".join(to_text([row]) for row in DATA * (200 if SLOW else 2000))
+        text = "".join(to_text([row]) for row in DATA * (2000 if LONG else 200))
         (self.dir / "long.svm").write_text(text)
         expected = self.bytes_after(text)
         draw, seen = random.Random(1), set()
@@ -631,4 +631,4 @@ class OrderTest(CommandCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -1,11 +1,13 @@
 """What the tests of the command line share: running the program, small data, reading a model.
 
-HINGE is the program. HINGE_SHARED_DATA is the folder of real data sets (optional). HINGE_SLOW=1 says that
-the program is slow (sanitizers). Nothing here uses the library: models are read and objectives computed
-again from the file formats alone.
+HINGE is the program. HINGE_SHARED_DATA is the folder of real data sets (optional). HINGE_LONG=1 asks for tests at
+length, as `make test-all` does: every fault at every point, kills in numbers, all real data. HINGE_SLOW=1 says that the
+program is slow (sanitizers). HINGE_REPORT is a file for the results, in JUnit's format. Nothing here uses the
+library: models are read and objectives computed again from the file formats alone.
 """
 
 import array
+import collections
 import ctypes
 import errno
 import json
@@ -22,6 +24,7 @@ import tempfile
 import time
 import types
 import unittest
+import xml.etree.ElementTree
 
 try:
     import xxhash
@@ -34,6 +37,7 @@ PROGRAM = os.path.abspath(os.environ["HINGE"])
 if not os.access(PROGRAM, os.X_OK):
     sys.exit(f"HINGE is {PROGRAM}, which cannot be run")
 
+LONG = os.environ.get("HINGE_LONG", "0") not in ("", "0")
 SLOW = os.environ.get("HINGE_SLOW", "0") not in ("", "0")
 TIMEOUT = 300 if SLOW else 60  # seconds: only against hanging forever, no test depends on it
 
@@ -272,6 +276,63 @@ def mapping_fails():
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, program, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "system calls cannot be filtered here")
+
+
+def at_length(what="at length"):
+    """Decorator: a test, or a class of them, that runs only where there is time for it."""
+    return unittest.skipUnless(LONG, f"{what}: make test-all")
+
+
+def thinned(points, step):
+    """All points where there is time for them, else every step-th."""
+    return list(points)[:: 1 if LONG else step]
+
+
+# ---- The results of a file of tests.
+
+Outcome = collections.namedtuple("Outcome", "test seconds skipped")
+
+
+class TimedResult(unittest.TextTestResult):
+    """Remembers how long every test took, and why some were skipped."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.outcomes = []
+        self.reason = None
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.begun, self.reason = time.monotonic(), None
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self.reason = reason
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        self.outcomes.append(Outcome(test, time.monotonic() - self.begun, self.reason))
+
+
+def main():
+    """Runs the tests of the file that calls this, as unittest.main() does; HINGE_REPORT gets the results."""
+    runner = unittest.TextTestRunner(resultclass=TimedResult)
+    result = unittest.main(module="__main__", testRunner=runner, exit=False).result
+    report = os.environ.get("HINGE_REPORT")
+    if report:
+        suite = xml.etree.ElementTree.Element("testsuite", name=pathlib.Path(sys.argv[0]).stem)
+        for test, seconds, skipped in result.outcomes:
+            case = xml.etree.ElementTree.SubElement(suite, "testcase", classname=type(test).__name__,
+                                                    name=test.id().rpartition(".")[2], time=f"{seconds:.3f}")
+            if skipped is not None:
+                xml.etree.ElementTree.SubElement(case, "skipped", message=skipped)
+        for test, reason in result.skipped:  # where a whole file is skipped nothing was started
+            if not isinstance(test, unittest.TestCase):
+                case = xml.etree.ElementTree.SubElement(suite, "testcase", classname="", name=str(test))
+                xml.etree.ElementTree.SubElement(case, "skipped", message=reason)
+        pathlib.Path(report).parent.mkdir(parents=True, exist_ok=True)
+        xml.etree.ElementTree.ElementTree(suite).write(report)
+    sys.exit(not result.wasSuccessful())
 
 
 # ---- Small data.

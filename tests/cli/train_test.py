@@ -2,8 +2,8 @@
 
 import json
 import os
-import unittest
 
+import support
 from support import DATA, TEXT, THREE, CommandCase, ModelFile, joined, recompute, table, to_text
 
 TRAIN_KEYS = set("status solver rows features nonzeros classes cost lambda primal dual relative_gap iterations "
@@ -370,4 +370,4 @@ class DeterminismTest(CommandCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -20,6 +20,7 @@ namespace {
 
 using testing::bzip2;
 using testing::gzip;
+using testing::identity;
 using testing::TempFolder;
 using testing::write_file;
 using testing::xz;
@@ -43,11 +44,6 @@ class Compressed : public testing::TestWithParam<Codec> {
 
   const TempFolder folder_{testing::memory_folder()};
 };
-
-std::string identity(const Dataset& data) {
-  Pool pool(1);
-  return fingerprint(data, pool);
-}
 
 std::string rows(int count, std::uint64_t seed = 1) {
   Random random(seed);

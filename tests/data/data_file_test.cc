@@ -29,14 +29,10 @@
 namespace hinge {
 namespace {
 
+using testing::identity;
 using testing::read_file;
 using testing::TempFolder;
 using testing::write_file;
-
-std::string identity(const Dataset& data) {
-  Pool pool(1);
-  return fingerprint(data, pool) + std::to_string(data.index_base());
-}
 
 Result<Dataset> read(const std::string& path, ReadOptions options = {}) {
   std::vector<Error> warnings;

@@ -18,15 +18,11 @@
 namespace hinge {
 namespace {
 
+using testing::identity;
 using testing::TempFolder;
 using testing::write_file;
 
-std::string identity(const Dataset& data) {
-  Pool pool(1);
-  return fingerprint(data, pool) + std::to_string(data.index_base());
-}
-
-Result<Dataset> read(const std::string& path, int threads = 1, ReadOptions options = {}) {
+Result<Dataset> read_on(const std::string& path, int threads = 1, ReadOptions options = {}) {
   std::vector<Error> warnings;
   options.threads = threads;
   return read_dataset(path, options, warnings);
@@ -53,10 +49,10 @@ std::string large_text(std::uint64_t seed) {
 TEST(Reader, SameDataForAnyNumberOfThreads) {
   const TempFolder folder;
   write_file(folder / "a.svm", large_text(1));
-  const Dataset one = read(folder / "a.svm", 1).value();
+  const Dataset one = read_on(folder / "a.svm", 1).value();
   EXPECT_EQ(one.rows(), 6000U);
   for (const int threads : {2, 3, 8}) {
-    EXPECT_EQ(identity(read(folder / "a.svm", threads).value()), identity(one)) << threads;
+    EXPECT_EQ(identity(read_on(folder / "a.svm", threads).value()), identity(one)) << threads;
   }
 }
 
@@ -66,8 +62,8 @@ TEST(Reader, SeveralFilesAreOneDataSetInNameOrder) {
   write_file(folder / "part-1", a.substr(0, a.size() - 1));  // the last line is not ended
   write_file(folder / "part-2", b);
   write_file(folder / "whole", a + b);
-  EXPECT_EQ(identity(read(folder / "part-*", 2).value()),
-            identity(read(folder / "whole", 2).value()));
+  EXPECT_EQ(identity(read_on(folder / "part-*", 2).value()),
+            identity(read_on(folder / "whole", 2).value()));
 }
 
 TEST(Reader, LineEndsBlanksAndCommentsDoNotMatter) {
@@ -118,14 +114,14 @@ TEST(Reader, ErrorsAreTheSameForAnyNumberOfThreads) {
   }
   const TempFolder folder;
   write_file(folder / "bad.svm", text);
-  const Result<Dataset> one = read(folder / "bad.svm", 1);
+  const Result<Dataset> one = read_on(folder / "bad.svm", 1);
   ASSERT_FALSE(one.ok());
   EXPECT_EQ(one.error().id, "data.label");
   EXPECT_EQ(one.error().more.size(), 9U);
   EXPECT_EQ(text.substr(one.error().offset, 2), "??");
   EXPECT_EQ(text.substr(one.error().more[8].offset, 2), "??");
   for (const int threads : {2, 3, 8}) {
-    const Result<Dataset> many = read(folder / "bad.svm", threads);
+    const Result<Dataset> many = read_on(folder / "bad.svm", threads);
     ASSERT_FALSE(many.ok());
     EXPECT_EQ(to_string(many.error()), to_string(one.error())) << threads;
   }
@@ -135,7 +131,7 @@ TEST(Reader, AnErrorInTheSecondFileNamesItAndItsOwnLine) {
   const TempFolder folder;
   write_file(folder / "p1", "1 1:1\n-1 1:2\n");
   write_file(folder / "p2", "1 1:1\n\n-1 1:nan\n");
-  const Result<Dataset> data = read(folder / "p*");
+  const Result<Dataset> data = read_on(folder / "p*");
   ASSERT_FALSE(data.ok());
   EXPECT_EQ(data.error().file, folder / "p2");
   EXPECT_EQ(data.error().line, 3U);
@@ -149,29 +145,29 @@ TEST(Reader, ReadsPipes) {
   write_file(folder / "file", text);
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
   std::thread writer([&] { write_file(folder / "pipe", text); });
-  const Result<Dataset> piped = read(folder / "pipe", 2);
+  const Result<Dataset> piped = read_on(folder / "pipe", 2);
   writer.join();
-  EXPECT_EQ(identity(piped.value()), identity(read(folder / "file").value()));
+  EXPECT_EQ(identity(piped.value()), identity(read_on(folder / "file").value()));
 }
 
 TEST(Reader, LongLinesAreLimited) {
   const TempFolder folder;
   write_file(folder / "long", "1 1:1\n1 " + std::string(1 << 20, ' ') + "1:1\n");
-  EXPECT_TRUE(read(folder / "long").ok());
-  const Result<Dataset> data = read(folder / "long", 2, {.max_line_bytes = 1 << 19});
+  EXPECT_TRUE(read_on(folder / "long").ok());
+  const Result<Dataset> data = read_on(folder / "long", 2, {.max_line_bytes = 1 << 19});
   ASSERT_FALSE(data.ok());
   EXPECT_EQ(data.error().id, "limit.line-bytes");
   // Every line counts, and one of exactly the limit is allowed.
   write_file(folder / "short", "1 1:1\n-1 1:2 2:3\n1 1:1\n");
-  EXPECT_TRUE(read(folder / "short", 2, {.max_line_bytes = 10}).ok());
-  EXPECT_FALSE(read(folder / "short", 2, {.max_line_bytes = 9}).ok());
+  EXPECT_TRUE(read_on(folder / "short", 2, {.max_line_bytes = 10}).ok());
+  EXPECT_FALSE(read_on(folder / "short", 2, {.max_line_bytes = 9}).ok());
 }
 
 TEST(Reader, StopsWhenAsked) {
   const TempFolder folder;
   write_file(folder / "a.svm", large_text(6));
   const std::atomic<bool> stop{true};
-  const Result<Dataset> data = read(folder / "a.svm", 2, {.stop = &stop});
+  const Result<Dataset> data = read_on(folder / "a.svm", 2, {.stop = &stop});
   ASSERT_FALSE(data.ok());
   EXPECT_EQ(data.error().id, "run.interrupted");
 }
@@ -198,12 +194,12 @@ TEST(Reader, RowWeights) {
   write_file(folder / "w", "2\n0.5\n");
   write_file(folder / "short", "2\n");
   write_file(folder / "bad", "2\n-1\n");
-  const Dataset data = read(folder / "a.svm", 1, {.weights_file = folder / "w"}).value();
+  const Dataset data = read_on(folder / "a.svm", 1, {.weights_file = folder / "w"}).value();
   EXPECT_EQ(std::vector<double>(data.weights().begin(), data.weights().end()),
             (std::vector<double>{2, 0.5}));
-  EXPECT_EQ(read(folder / "a.svm", 1, {.weights_file = folder / "short"}).error().id,
+  EXPECT_EQ(read_on(folder / "a.svm", 1, {.weights_file = folder / "short"}).error().id,
             "data.weights.count");
-  const Result<Dataset> bad = read(folder / "a.svm", 1, {.weights_file = folder / "bad"});
+  const Result<Dataset> bad = read_on(folder / "a.svm", 1, {.weights_file = folder / "bad"});
   EXPECT_EQ(bad.error().id, "data.weight");
   EXPECT_EQ(bad.error().line, 2U);
 }
@@ -214,7 +210,7 @@ TEST(Reader, RowWeightsEndWithLfOrCrLf) {
   write_file(folder / "a.svm", "1 1:1\n-1 1:2\n");
   const auto read_with = [&](const std::string& weights) {
     write_file(folder / "w", weights);
-    return read(folder / "a.svm", 1, {.weights_file = folder / "w"});
+    return read_on(folder / "a.svm", 1, {.weights_file = folder / "w"});
   };
   EXPECT_TRUE(read_with("1\r\n\r\n 2 \r\n").ok());
   EXPECT_TRUE(read_with("1\n1e-400\n").ok());
@@ -256,19 +252,19 @@ TEST(Reader, WeightsAreNotCutInTwo) {
   }
   write_file(folder / "d", text);
   write_file(folder / "w", weights);
-  const Dataset data = read(folder / "d", 1, {.weights_file = folder / "w"}).value();
+  const Dataset data = read_on(folder / "d", 1, {.weights_file = folder / "w"}).value();
   for (std::size_t i = 0; i < data.rows(); ++i) {
     ASSERT_EQ(data.weights()[i], static_cast<double>(i % 100'003) + 0.5) << i;
   }
   for (const std::string& bad : {std::string(65'534, ' ') + "12345\n",
                                  "5" + std::string(70'000, ' ') + "7\n", std::string(2000, ' ')}) {
     write_file(folder / "w", bad + weights);
-    const Result<Dataset> refused = read(folder / "d", 1, {.weights_file = folder / "w"});
+    const Result<Dataset> refused = read_on(folder / "d", 1, {.weights_file = folder / "w"});
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().id, "limit.line-bytes");
   }
   write_file(folder / "w", weights + "1\n" + std::string(1 << 20, 'x'));
-  const Result<Dataset> many = read(folder / "d", 1, {.weights_file = folder / "w"});
+  const Result<Dataset> many = read_on(folder / "d", 1, {.weights_file = folder / "w"});
   ASSERT_FALSE(many.ok());
   EXPECT_EQ(many.error().id, "data.weights.count");  // before the rest is read
 }
@@ -282,9 +278,9 @@ TEST(Reader, LineLimitIsExact) {
     for (std::size_t i = 0; i < before; ++i) text += filler;
     write_file(folder / "d", text + row + "\n" + filler);
     for (const int threads : {1, 2}) {
-      EXPECT_TRUE(read(folder / "d", threads, {.max_line_bytes = row.size()}).ok());
+      EXPECT_TRUE(read_on(folder / "d", threads, {.max_line_bytes = row.size()}).ok());
       const Result<Dataset> refused =
-          read(folder / "d", threads, {.max_line_bytes = row.size() - 1});
+          read_on(folder / "d", threads, {.max_line_bytes = row.size() - 1});
       ASSERT_FALSE(refused.ok());
       EXPECT_EQ(refused.error().id, "limit.line-bytes");
       EXPECT_EQ(refused.error().line, before + 1);
@@ -292,10 +288,11 @@ TEST(Reader, LineLimitIsExact) {
     }
   }
   write_file(folder / "d", std::string(std::size_t{3} << 20, ' '));  // no line ends in it
-  const Result<Dataset> refused = read(folder / "d", 1, {.max_line_bytes = std::size_t{1} << 20});
+  const Result<Dataset> refused =
+      read_on(folder / "d", 1, {.max_line_bytes = std::size_t{1} << 20});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().id, "limit.line-bytes");
-  EXPECT_EQ(read(folder / "d", 1, {.max_line_bytes = UINT64_MAX}).error().id, "data.empty");
+  EXPECT_EQ(read_on(folder / "d", 1, {.max_line_bytes = UINT64_MAX}).error().id, "data.empty");
 }
 
 }  // namespace

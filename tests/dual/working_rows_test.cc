@@ -9,15 +9,15 @@
 namespace hinge {
 namespace {
 
-constexpr std::uint64_t kRows = 100, kRun = 8;
+constexpr std::uint64_t kCount = 100, kRun = 8;
 
 // Rows 0, 1, ... in the order of the visits.
 std::vector<std::uint64_t> order(const Random& random, const Neighbours& neighbours) {
-  const std::vector<std::uint64_t> offsets(kRows + 1);
-  const CsrView<float> m = {.rows = kRows, .offsets = offsets.data()};
+  const std::vector<std::uint64_t> offsets(kCount + 1);
+  const CsrView<float> m = {.rows = kCount, .offsets = offsets.data()};
   WorkingRows<float> rows(m);
-  rows.begin(kRows, kRun);
-  for (std::uint64_t i = 0; i < kRows; ++i) rows.add(i, 1, 0, 1);
+  rows.begin(kCount, kRun);
+  for (std::uint64_t i = 0; i < kCount; ++i) rows.add(i, 1, 0, 1);
   rows.shuffle(random, neighbours);
   std::vector<std::uint64_t> found;
   for (const DescentRow& row : rows.items()) found.push_back(row.row);
@@ -30,7 +30,7 @@ std::vector<std::uint64_t> sorted(std::vector<std::uint64_t> rows) {
 }
 
 std::vector<std::uint64_t> all() {
-  std::vector<std::uint64_t> rows(kRows);
+  std::vector<std::uint64_t> rows(kCount);
   std::iota(rows.begin(), rows.end(), 0U);
   return rows;
 }
@@ -54,10 +54,10 @@ TEST(WorkingRows, MixesRunsWithinAWindow) {
   const std::vector<std::uint64_t> apart = order(Random(1), {.run = kRun});
   EXPECT_EQ(sorted(rows), all());
   EXPECT_NE(rows, apart);
-  for (std::size_t k = 0; k < kRows; k += 40) {
+  for (std::size_t k = 0; k < kCount; k += 40) {
     const auto window = [&](const std::vector<std::uint64_t>& of) {
       return sorted({of.begin() + static_cast<std::ptrdiff_t>(k),
-                     of.begin() + static_cast<std::ptrdiff_t>(std::min(kRows, k + 40))});
+                     of.begin() + static_cast<std::ptrdiff_t>(std::min(kCount, k + 40))});
     };
     EXPECT_EQ(window(rows), window(apart));
   }

@@ -14,10 +14,10 @@
 namespace hinge {
 namespace {
 
-using Bends = std::vector<SlopeBend>;
+using BendList = std::vector<SlopeBend>;
 
 // By sorting: the first bend with which the slope is no longer negative.
-Crossing sorted_crossing(double slope, Bends bends) {
+Crossing sorted_crossing(double slope, BendList bends) {
   std::ranges::sort(bends, {}, [](const SlopeBend& b) { return std::tuple(b.place, b.item); });
   for (std::size_t k = 0; k < bends.size(); ++k) {
     const SlopeBend& b = bends[k];
@@ -32,8 +32,8 @@ Crossing sorted_crossing(double slope, Bends bends) {
 }
 
 // Rises are small whole numbers, so that sums are exact in any order.
-Bends random_bends(std::uint64_t count, std::uint64_t places, Random& random) {
-  Bends bends;
+BendList random_bends(std::uint64_t count, std::uint64_t places, Random& random) {
+  BendList bends;
   for (std::uint64_t i = 0; i < count; ++i) {
     const double place =
         places == 0 ? 10 * random.uniform() - 5 : static_cast<double>(random.below(places)) / 4 - 1;
@@ -41,7 +41,7 @@ Bends random_bends(std::uint64_t count, std::uint64_t places, Random& random) {
   }
   return bends;
 }
-double rise_of(const Bends& bends) {
+double rise_of(const BendList& bends) {
   double sum = 0;
   for (const SlopeBend& b : bends) sum += b.rise;
   return sum;
@@ -52,7 +52,7 @@ void expect_same(const Crossing& found, const Crossing& wanted) {
   EXPECT_EQ(found.share, wanted.share);
 }
 
-Crossing find(CrossingSearch& search, const Bends& bends, std::span<const std::uint64_t> cuts,
+Crossing find(CrossingSearch& search, const BendList& bends, std::span<const std::uint64_t> cuts,
               double slope, double guess, Pool& pool) {
   std::vector<double> places, rises;
   for (const SlopeBend& b : bends) {
@@ -67,7 +67,7 @@ TEST(FindCrossing, AsBySorting) {
   for (int round = 0; round < 2000; ++round) {
     // No two at one place, a few places, all at one.
     const std::uint64_t places[] = {0, 7, 1};
-    Bends bends = random_bends(1 + random.below(40), places[round % 3], random);
+    BendList bends = random_bends(1 + random.below(40), places[round % 3], random);
     const double all = rise_of(bends);
     // Also a slope that never crosses, as rounding may have it.
     for (const double slope :
@@ -81,7 +81,7 @@ TEST(FindCrossing, AsBySorting) {
 TEST(FindCrossing, RisesOfAnySize) {
   Random random(2);
   for (int round = 0; round < 300; ++round) {
-    Bends bends = random_bends(50, 0, random);
+    BendList bends = random_bends(50, 0, random);
     double all = 0;
     for (SlopeBend& b : bends) {
       b.rise = random.below(5) == 0 ? 0.0 : std::pow(10.0, 24 * random.uniform() - 12);
@@ -105,7 +105,7 @@ TEST(CrossingSearch, AsBySortingWhateverCameBefore) {
   for (const std::uint64_t places : {0U, 9U, 1U}) {
     CrossingSearch one, four, far;
     Pool alone(1), together(4);
-    Bends bends = random_bends(3000, places, random);
+    BendList bends = random_bends(3000, places, random);
     const std::vector<std::uint64_t> cuts = {0, 1, 1000, 1000, 2048, 3000};
     double guess = 0;
     for (int round = 0; round < 150; ++round) {
@@ -127,7 +127,7 @@ TEST(CrossingSearch, AsBySortingWhateverCameBefore) {
 // The same crossing again and again: the window shrinks to nothing.
 TEST(CrossingSearch, NothingMoves) {
   for (const double place : {1.0, 0.0, -1e-300, 1e15}) {
-    Bends bends;
+    BendList bends;
     for (std::uint64_t i = 0; i < 1000; ++i) bends.push_back({place, 1, i});
     for (std::uint64_t i = 1000; i < 1100; ++i) {
       bends.push_back({place + (i % 2 == 0 ? 0.5 : -0.5) * (std::abs(place) + 1), 1, i});
@@ -150,7 +150,7 @@ TEST(CrossingSearch, NothingMoves) {
 
 // A single bend; and guesses that are no numbers, which runs that overflow may come to.
 TEST(CrossingSearch, AnyGuess) {
-  const Bends bends = {{2, 3, 0}};
+  const BendList bends = {{2, 3, 0}};
   const std::vector<std::uint64_t> cuts = {0, 1};
   Pool pool(1);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -166,7 +166,7 @@ TEST(CrossingSearch, AnyGuess) {
 
 TEST(CrossingSearch, PlacesThatAreNoNumbers) {
   Random random(5);
-  Bends bends = random_bends(500, 0, random);
+  BendList bends = random_bends(500, 0, random);
   const std::vector<std::uint64_t> cuts = {0, 250, 500};
   const double slope = -rise_of(bends) / 2;
   CrossingSearch search;

@@ -47,16 +47,16 @@ std::vector<std::vector<std::uint64_t>> sets_of(std::uint64_t rows, std::uint64_
                  epochs, piece);
 }
 
-const std::vector<Neighbours> kWays = {{},
-                                       {.run = 4, .window = 64, .mix = true},
-                                       {.run = 7, .window = 1000, .mix = true},
-                                       {.run = 64, .window = 100, .mix = false}};
+const std::vector<Neighbours> kNeighbours = {{},
+                                             {.run = 4, .window = 64, .mix = true},
+                                             {.run = 7, .window = 1000, .mix = true},
+                                             {.run = 64, .window = 100, .mix = false}};
 
 TEST(Batches, PermuteVisitsEveryRowOnceAnEpoch) {
   for (const std::uint64_t rows : {1U, 2U, 7U, 100U, 5000U, 70001U}) {
     for (const std::uint64_t batch : {1U, 3U, 64U}) {
       if (batch > rows) continue;
-      const Neighbours& way = kWays[(rows + batch) % kWays.size()];
+      const Neighbours& way = kNeighbours[(rows + batch) % kNeighbours.size()];
       const auto sets = sets_of(rows, batch, Sampling::permute, 3, 1000, 1, 0, way);
       const std::uint64_t steps = (rows + batch - 1) / batch;
       ASSERT_EQ(sets.size(), 3 * steps);
@@ -150,8 +150,8 @@ TEST(Batches, AFunctionOfSeedAndStreamNotOfTheAsking) {
   for (const Sampling sampling : {Sampling::permute, Sampling::replace}) {
     for (const std::uint64_t batch : {1U, 6U}) {
       const auto sets = sets_of(5000, batch, sampling, 2, 100000);
-      const auto mixed = sets_of(5000, batch, sampling, 2, 100000, 1, 0, kWays[1]);
-      EXPECT_EQ(mixed, sets_of(5000, batch, sampling, 2, 13, 1, 0, kWays[1]));
+      const auto mixed = sets_of(5000, batch, sampling, 2, 100000, 1, 0, kNeighbours[1]);
+      EXPECT_EQ(mixed, sets_of(5000, batch, sampling, 2, 13, 1, 0, kNeighbours[1]));
       EXPECT_EQ(sets, sets_of(5000, batch, sampling, 2, 1));
       EXPECT_EQ(sets, sets_of(5000, batch, sampling, 2, 17));
       EXPECT_NE(sets, sets_of(5000, batch, sampling, 2, 17, 2));

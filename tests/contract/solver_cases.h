@@ -1,0 +1,153 @@
+// What the tests of every solver share: the solvers, a noisy problem of several shapes, a run with
+// its certificate.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "dual/short_rows.h"
+#include "proof/certificate.h"
+#include "solve/solver.h"
+#include "support.h"
+
+namespace hinge::contract {
+
+using SolveFunction = Solution (*)(const Problem&, const SolverOptions&, Monitor&, Pool&);
+
+inline Solution pegasos(const Problem& problem, const SolverOptions& options, Monitor& monitor,
+                        Pool& pool) {
+  return solve_pegasos(std::span(&problem, 1), options, std::span(&monitor, 1), pool)[0];
+}
+
+// It begins with w in floats, and if rows are of doubles with half of them in 16 bits.
+inline Solution dual_in_floats(const Problem& problem, const SolverOptions& options,
+                               Monitor& monitor, Pool& pool) {
+  SolverOptions floats = options;
+  floats.floats = true;
+  std::optional<ShortRows> shorts;
+  if (const auto* const m = std::get_if<CsrView<double>>(&problem.data->view())) {
+    Pool own(2);  // which nobody interrupts
+    shorts.emplace(*m, m->nonzeros(), *options.kernels, own);
+    floats.shorts = &*shorts;
+  }
+  return solve_dual(problem, floats, monitor, pool);
+}
+
+struct SolverCase {
+  const char* name;
+  SolveFunction solve;
+  double finest = 0;  // the smallest gap it can be asked for in reasonable time; 0: any
+
+  double gap(double wanted) const { return std::max(wanted, finest); }
+};
+
+template <Solver method>
+Solution planes(const Problem& problem, const SolverOptions& options, Monitor& monitor,
+                Pool& pool) {
+  return solve_planes(problem, method, options, monitor, pool);
+}
+
+inline std::vector<SolverCase> solvers() {
+  return {{"dual", solve_dual},
+          {"dual_in_floats", dual_in_floats},
+          {"newton", solve_newton},
+          {"pegasos", pegasos, 1e-3},
+          {"cpa", planes<Solver::cpa>, 1e-6},
+          {"ocas", planes<Solver::ocas>},
+          {"ocas3", planes<Solver::ocas3>},
+          {"active", planes<Solver::active>, 1e-5},
+          {"focus", planes<Solver::focus>}};
+}
+inline std::vector<SolverCase> exact_solvers() {
+  std::vector<SolverCase> exact = solvers();
+  std::erase_if(exact, [](const SolverCase& solver) { return solver.finest > 0; });
+  return exact;
+}
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+struct Outcome {
+  Solution solution;
+  Certificate certificate;
+  std::vector<Progress> trace;
+  StopReason reason;
+};
+
+inline Outcome run(SolveFunction solve, const Problem& problem, Limits limits, int threads = 1,
+                   const SolverOptions& options = {}) {
+  Outcome out;
+  const std::function<void(const Progress&)> observer = [&](const Progress& p) {
+    if (p.primal > 0) out.trace.push_back(p);  // else a sign of life
+  };
+  const Stopwatch clock;
+  Monitor monitor(limits, clock, 0, observer);
+  Pool pool(threads);
+  out.solution = solve(problem, options, monitor, pool);
+  out.certificate = certify(problem, out.solution.w, out.solution.alpha, pool);
+  out.reason = monitor.reason();
+  return out;
+}
+
+inline void expect_feasible(const Problem& problem, const std::vector<double>& alpha) {
+  ASSERT_EQ(alpha.size(), problem.data->rows());
+  for (std::size_t i = 0; i < alpha.size(); ++i) {
+    ASSERT_GE(alpha[i], 0.0) << i;
+    ASSERT_LE(alpha[i], problem.upper(i)) << i;
+  }
+  if (!problem.free_bias) return;
+  double sum = 0, all = 0;
+  for (std::size_t i = 0; i < alpha.size(); ++i) {
+    sum += problem.y[i] * alpha[i];
+    all += alpha[i];
+  }
+  ASSERT_NEAR(sum, 0, 1e-12 * all);
+}
+
+// A noisy problem with everything a solver meets: rows of no weight, row weights, a bias. Cutting
+// planes keep planes in another way where rows are few beside the columns.
+constexpr std::uint64_t kRows = 600, kFewRows = 250;
+struct ProblemShape {
+  std::uint64_t rows = kRows;
+  bool free_bias = false;
+  std::uint64_t features = 80;
+};
+constexpr ProblemShape kWide = {kFewRows, false, 1000};
+constexpr ProblemShape kShapes[] = {{kRows}, {kFewRows}, {kRows, true}, {kFewRows, true}, kWide};
+
+struct NoisyProblem {
+  explicit NoisyProblem(Precision precision, const ProblemShape& shape = {})
+      : data(testing::random_dataset({.rows = shape.rows,
+                                      .features = shape.features,
+                                      .nonzeros = 9,
+                                      .noise = 0.1,
+                                      .seed = 3,
+                                      .precision = precision})),
+        y(signs(data, 1)),
+        costs(data.rows()) {
+    Random random(5);
+    for (double& c : costs) c = random.below(8) == 0 ? 0.0 : 0.25 + random.uniform();
+    problem = {.data = &data,
+               .y = y,
+               .costs = costs,
+               .cost = 2,
+               .bias = shape.free_bias ? 1 : 0.5,
+               .free_bias = shape.free_bias};
+  }
+  Dataset data;
+  std::vector<std::int8_t> y;
+  std::vector<double> costs;
+  Problem problem;
+};
+
+inline std::string name_of(const ::testing::TestParamInfo<SolverCase>& info) {
+  return info.param.name;
+}
+
+}  // namespace hinge::contract
