@@ -129,7 +129,7 @@ python: build
 .PHONY: test-python
 test-python: python
 	@cd build/python && HINGE=$(CURDIR)/build/hinge SCIPY_ARRAY_API=1 venv/bin/python -B -m pytest -c ../../pyproject.toml \
-	  --rootdir ../.. --junitxml=reports/python.xml ../../python/tests $(PYTEST)
+	  --rootdir ../.. -n $(JOBS) --junitxml=reports/python.xml ../../python/tests $(PYTEST)
 
 .PHONY: fuzz
 fuzz:

@@ -34,6 +34,12 @@ using namespace ::testing;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+// Whether tests take the time they want, as `make test-all` asks: HINGE_LONG=1.
+inline bool at_length() {
+  const char* const asked = std::getenv("HINGE_LONG");
+  return asked != nullptr && std::string_view(asked) != "0";
+}
+
 // Where files cost no disk access; for tests that write thousands of them.
 inline std::filesystem::path memory_folder() {
   const char* const memory = "/dev/shm";

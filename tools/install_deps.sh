@@ -13,13 +13,14 @@ bench=
 python=
 for group in "$@"; do
   case $group in
-    build) wanted="$wanted g++ cmake ninja-build libbz2-dev libcli11-dev libfast-float-dev
+    # ccache: what was compiled once, in this clone or another, is not compiled again.
+    build) wanted="$wanted g++ ccache cmake ninja-build libbz2-dev libcli11-dev libfast-float-dev
                    libfmt-dev liblzma-dev libxxhash-dev libzstd-dev nlohmann-json3-dev
                    zlib1g-dev" ;;
     # A fixed clang-format, so that formatting means the same everywhere.
     test) wanted="$wanted clang-format-14 libgtest-dev liblinear-tools libsvm-tools pkg-config
                   python3 python3-pip xz-utils zstd"
-          modules="numpy safetensors xxhash" ;;
+          modules="$modules numpy safetensors xxhash" ;;
     clang) wanted="$wanted clang libclang-rt-dev" ;;
     # Optional: without it training runs in one process, and its tests are skipped.
     mpi) wanted="$wanted libopenmpi-dev openmpi-bin iproute2" ;;
@@ -27,7 +28,9 @@ for group in "$@"; do
     bench) wanted="$wanted g++ libblas-dev libdlib-dev liblinear-dev liblinear-tools libocas-tools
                    python3 python3-venv"
            bench=build/bench ;;
-    python) wanted="$wanted g++ python3 python3-dev python3-venv"
+    # uv fills a virtual environment in seconds; without it pip does, in a minute.
+    python) wanted="$wanted g++ python3 python3-dev python3-pip python3-venv"
+            modules="$modules uv"
             python=build/python/venv ;;
     *) echo "install_deps.sh: unknown group '$group' (build, test, clang, coverage, bench, mpi, python)" >&2; exit 64 ;;
   esac
@@ -82,7 +85,7 @@ if [ -n "$absent" ]; then
   # Older pips do not know the option that newer ones ask for.
   # shellcheck disable=SC2086
   $pip --break-system-packages $absent >/dev/null 2>&1 || $pip $absent >/dev/null 2>&1 ||
-    echo "pip could not install$absent: the tests that need them are skipped" >&2
+    echo "pip could not install$absent: what needs them is skipped, or takes longer" >&2
 fi
 
 # Each by itself: what cannot be had is left out of the comparison, which says so.
@@ -102,22 +105,29 @@ fi
 
 # What the package needs must be there; the tests of what goes with other packages are skipped where these are not.
 if [ -n "$python" ]; then
-  [ -x "$python/bin/pip" ] || python3 -m venv "$python"
-  there=$("$python/bin/pip" list --format freeze 2>/dev/null | sed 's/==.*//; s/_/-/g')
+  if python3 -m uv --version >/dev/null 2>&1; then
+    make_venv="python3 -m uv venv --quiet --seed --python $(command -v python3)"
+    pip="python3 -m uv pip install --quiet --python $python/bin/python"
+  else
+    make_venv="python3 -m venv"
+    pip="$python/bin/pip install --quiet --retries 0"
+  fi
+  [ -x "$python/bin/pip" ] || $make_venv "$python"
+  there=$(ls "$python"/lib/python3*/site-packages | sed -n 's/-[^-]*\.dist-info$//p' | sed 's/_/-/g')
   lacks() { ! printf '%s\n' "$there" | grep -qx "$1"; }
   needed=
-  for module in nanobind numpy pytest scikit-build-core scikit-learn scipy; do
+  for module in nanobind numpy pytest pytest-xdist scikit-build-core scikit-learn scipy; do
     if lacks $module; then needed="$needed $module"; fi
   done
   if [ -n "$needed" ]; then
     echo "installing with pip, in $python:$needed"
     # shellcheck disable=SC2086
-    "$python/bin/pip" install --quiet $needed
+    $pip $needed
   fi
   for module in matplotlib pandas polars xxhash; do
     if lacks $module; then
       echo "installing with pip, in $python: $module"
-      "$python/bin/pip" install --quiet --retries 0 $module >/dev/null 2>&1 ||
+      $pip $module >/dev/null 2>&1 ||
         echo "pip could not install $module: the tests that need it are skipped" >&2
     fi
   done

@@ -8,7 +8,6 @@ import random
 import re
 import resource
 import signal
-import struct
 import subprocess
 import time
 import unittest

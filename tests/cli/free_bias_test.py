@@ -13,7 +13,7 @@ import unittest
 
 from real_data_test import RealCase
 import support
-from support import DATA, SLOW, THREE, Case, CommandCase, ModelFile, make_rows, table, to_text
+from support import DATA, THREE, CommandCase, ModelFile, make_rows, table, to_text
 
 SOLVERS = ("dual", "newton", "cpa", "ocas", "ocas3", "active", "focus")
 PEER = "svm-train"
@@ -211,8 +211,6 @@ class RealTest(RealCase):
 
     def check(self, row):
         name, rows = row
-        if SLOW:
-            self.skipTest("HINGE_SLOW: minutes under a sanitizer; runs in the release build")
         data = self.unpack(name + "-train")
         if rows is not None:
             with open(self.dir / data) as whole, open(self.dir / "part.svm", "w") as part:

@@ -15,13 +15,12 @@ import signal
 import subprocess
 import sys
 import time
-import unittest
 
 import support
-from support import LONG, SLOW, Case, at_length, ModelFile, cpu_seconds, make_rows, table, to_text, waiting
+from support import LONG, Case, ModelFile, at_length, cpu_seconds, make_rows, table, to_text, waiting
 
 COUNT = 200 if LONG else 12  # interrupts of each solver
-LIMIT = 60 if SLOW else 5  # seconds from signal to end that are a failure; 1 is promised, on a machine that is not busy
+LIMIT = 5  # seconds from signal to end that are a failure; 1 is promised, on a machine that is not busy
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 FOLDER = os.environ.get("HINGE_SHARED_DATA", "")
 

@@ -7,11 +7,11 @@ import signal
 import subprocess
 
 import support
-from support import PROGRAM, SLOW, Case, Run
+from support import PROGRAM, Case, Run
 
 MPIRUN = shutil.which("mpirun")
 LIBRARY = pathlib.Path(PROGRAM).with_name("libhinge-mpi.so")
-TIMEOUT = 300 if SLOW else 120
+TIMEOUT = 120
 
 # Open MPI asks to be told that it may run as root, and more ranks than cores. Sanitizers find leaks in
 # MPI itself.

@@ -4,7 +4,7 @@ import itertools
 import json
 
 import support
-from support import DATA, TEXT, THREE, CommandCase, ModelFile, recompute, table, to_text
+from support import DATA, THREE, CommandCase, ModelFile, recompute, table, to_text
 
 VARIANTS = [
     "", "--iterate last", "--iterate average", "--iterate suffix", "--iterate random", "--iterate best-of:4",

@@ -1,7 +1,7 @@
 """Training on real data reaches the known optimum, and says so truthfully.
 
 HINGE_SHARED_DATA is the folder of the data sets (NAME-train.svm.xz, NAME-test.svm.xz); without it everything is
-skipped. HINGE_SLOW=1 leaves only the small sets, at a coarse gap.
+skipped. HINGE_LONG=1 has Pegasos on all of them.
 """
 
 import lzma
@@ -11,10 +11,10 @@ import shutil
 from typing import NamedTuple, Optional
 
 import support
-from support import SLOW, Case, table
+from support import LONG, Case, table
 
 FOLDER = os.environ.get("HINGE_SHARED_DATA", "")
-GAP = 1e-2 if SLOW else 1e-5
+GAP = 1e-5
 DIGITS = 2e-7  # the optimum is published with so many digits, relative
 
 
@@ -25,11 +25,10 @@ class Known(NamedTuple):
     nonzeros: int
     optimum: float  # of 1/2|w|^2 + sum hinge
     error: Optional[float]  # more than this on the test part is a bug; None: there is no test part
-    small: bool = False
 
 
 SETS = [
-    Known("a9a", 32_561, 123, 451_592, 11_433.8077, 0.16, small=True),
+    Known("a9a", 32_561, 123, 451_592, 11_433.8077, 0.16),
     Known("w8a", 49_749, 300, 579_586, 6_604.8866, None),
     Known("ccat", 22_090, 47_236, 1_719_110, 3_053.4433, 0.07),
     Known("imdb", 25_000, 47_677, 3_494_704, 5_205.641, 0.14),
@@ -58,8 +57,6 @@ class RealCase(Case):
 @table(SETS)
 class OptimumTest(RealCase):
     def check(self, known):
-        if SLOW and not known.small:
-            self.skipTest("HINGE_SLOW: minutes under a sanitizer; runs in the release build")
         data = self.unpack(known.name + "-train")
         found = self.hinge("train", data, "m", "--gap", GAP, "--json").json
         self.assertEqual(found["status"], "converged")
@@ -111,8 +108,8 @@ class DigitsTest(RealCase):
 class PegasosTest(RealCase):
     def check(self, row):
         name, optimum, gap = row
-        if SLOW and name != "a9a":
-            self.skipTest("HINGE_SLOW: minutes under a sanitizer; runs in the release build")
+        if not LONG and name != "a9a":
+            self.skipTest("at length: make test-all")
         data = self.unpack(name + "-train")
         found = self.hinge("train", data, "m", "-s", "pegasos", "--json").json
         self.assertLessEqual(found["dual"], optimum * (1 + DIGITS))
