@@ -32,8 +32,8 @@ import unittest
 from typing import Callable, NamedTuple, Union
 
 import support
-from support import (DATA, GOOD, PROGRAM, SIGNALS, SLOW, TEXT, CommandCase, Container, ErrorCase, ModelFile,
-                     cpu_seconds, joined, make_rows, mapping_fails, table, to_text, unprivileged, waiting)
+from support import (DATA, GOOD, LONG, PROGRAM, SIGNALS, SLOW, TEXT, CommandCase, Container, ErrorCase, ModelFile,
+                     at_length, cpu_seconds, joined, make_rows, mapping_fails, table, to_text, unprivileged, waiting)
 
 ROWS = [f"{group}{number}" for group, count in
         {"T": 30, "L": 14, "V": 19, "I": 11, "B": 16, "M": 17, "O": 15, "R": 21}.items()
@@ -478,19 +478,19 @@ class Text(Scenes):
         return run
 
     def test_T19_bomb_of_blank_lines_streams_in_constant_memory(self):
-        size = 40 if SLOW else 400
+        size = 400 if LONG else 40
         data = self.bomb(b" " * (MEGABYTE - 1) + b"\n", size)
         self.assertLess(len(data), size * MEGABYTE // 500)
         run = self.bounded(100 * MEGABYTE, "train", "bomb.gz", "m")
         self.check_refusal(run, "data.empty", "bomb.gz", f"0 rows in {size} lines")
 
     def test_T19_bomb_ends_by_max_bytes(self):
-        self.bomb(b" " * (MEGABYTE - 1) + b"\n", 40 if SLOW else 400)
+        self.bomb(b" " * (MEGABYTE - 1) + b"\n", 400 if LONG else 40)
         run = self.bounded(100 * MEGABYTE, "train", "bomb.gz", "m", "--max-bytes", "30M")
         self.check_refusal(run, "limit.bytes")
 
     def test_T19_bomb_ends_by_max_line_bytes(self):
-        self.bomb(b" " * MEGABYTE, 40 if SLOW else 400)
+        self.bomb(b" " * MEGABYTE, 400 if LONG else 40)
         run = self.bounded(100 * MEGABYTE, "train", "bomb.gz", "m", "--max-line-bytes", "4M")
         self.check_refusal(run, "limit.line-bytes", "bomb.gz")
 
@@ -651,6 +651,7 @@ class Labels(Scenes):
         self.assertEqual(self.train(data="s.svm")["classes"], ["1", "0"])
         self.assertVerifies(data="s.svm")
 
+    @at_length()
     def test_L10_a_million_classes(self):
         self.write("e.svm", "".join(f"{i} 1:1\n" for i in range(1_000_000)))
         self.refused(65, "limit.classes", "train", "e.svm", "m", says=r"1000000 .*\d [KMG]iB")
@@ -814,9 +815,8 @@ class Indices(Scenes):
         self.assertSays(run, r"hinge: warning: 400 values were ignored: .*\b99\b.* \[data\.index\.unseen\]")
         self.assertEqual(run.out, self.hinge("predict", "d.svm", "m", "--scores").out)
 
+    @at_length("reads more than 4 GiB")
     def test_I10_more_than_4_GiB_of_text(self):
-        if SLOW:
-            self.skipTest("reads more than 4 GiB: only in a fast build")
         block = (b"#" * (MEGABYTE - 1) + b"\n") * 64  # compressed once, repeated as it is
         form = "zstd" if shutil.which("zstd") else "gzip"
         with (self.dir / "large").open("wb") as file:
@@ -834,7 +834,7 @@ class Indices(Scenes):
 SMALL = b"1 1:1 5:2\n-1\n1 2:3\n"  # offsets 0 2 2 3, columns 0 4 1, values 1 2 3
 
 
-def positions(size, count=60):
+def positions(size, count=60 if LONG else 15):
     """Some of 0 to size - 1, the first and the last among them."""
     return sorted({0, size - 1, *(i * size // count for i in range(count))})
 
@@ -1120,7 +1120,7 @@ class Binary(Scenes):
         self.assertEqual([name for name in self.files() if ".tmp." in name], [])
 
     def test_B13_killed_while_building(self):
-        self.hinge("generate", "g.svm", "--like", "cov1", "--rows", "3000" if SLOW else "20000")
+        self.hinge("generate", "g.svm", "--like", "cov1", "--rows", "20000" if LONG else "3000")
         took = []
         for _ in range(3):
             start = time.monotonic()
@@ -1128,7 +1128,7 @@ class Binary(Scenes):
             took.append(time.monotonic() - start)
         choose = random.Random(1)
         found = {"none": 0, "whole": 0}
-        for _ in range(8 if SLOW else 30):
+        for _ in range(30 if LONG else 8):
             (self.dir / "g.svm.cache").unlink(missing_ok=True)
             process = self.start("info", "g.svm", "--cache", "--json")
             time.sleep(choose.uniform(0, 1.5) * min(took))  # a busy machine runs at any speed: from too early to too late
@@ -1218,7 +1218,7 @@ TWO = ("solver_type L2R_L2LOSS_SVC_DUAL\nnr_class 2\nlabel 1 2\nnr_feature 3\nbi
 WEIGHT = "0.32007705152892907"
 
 # LIBLINEAR's form: TWO with one thing replaced, the id and the line:column.
-LONG_TEXT_MODELS = [
+LENGTHY_TEXT_MODELS = [
     ("M10 long solver", "L2R_L2LOSS_SVC_DUAL", "1" * 100_000, "model.header", "1:13"),
     ("M10 long key", "nr_class", "1" * 100_000, "model.header", "2:1"),
     ("M10 long count", "nr_class 2", "nr_class " + "0" * 100_000 + "2", "limit.token", "2:10"),
@@ -1229,7 +1229,7 @@ BAD_TEXT_MODELS = [tuple(row[key] for key in ("row", "old", "new", "id", "place"
                    for row in catalogue("bad_text_models.json")]
 
 
-@table(first_of_every(BAD_TEXT_MODELS, lambda row: row[3]) + LONG_TEXT_MODELS)
+@table(first_of_every(BAD_TEXT_MODELS, lambda row: row[3]) + LENGTHY_TEXT_MODELS)
 class BadTextModels(Refusals):
     def check(self, row):
         _, old, new, identifier, place = row
@@ -1707,9 +1707,8 @@ class Outputs(Scenes):
         self.assertIn(self.finish(process).code, (73, 77))
         self.assertEqual(self.read("old"), b"an old model")
 
+    @at_length()
     def test_R12_address_space(self):
-        if SLOW:
-            self.skipTest("sanitizers need all the address space")
         self.write("g.svm", TEXT * 1000)
         whole = self.model_bytes("--gap", "0.1", data="g.svm")
         codes = []
@@ -1825,7 +1824,7 @@ class Signals(CommandCase):
     @unittest.skipUnless(shutil.which("timeout"), "timeout of coreutils is not there")
     def test_R9_timeout_signals_twice(self):
         """Once the process and once its group: that is one signal to the user."""
-        for _ in range(5):
+        for _ in range(5 if LONG else 1):
             done = subprocess.run(["timeout", "-s", "INT", "0.4", PROGRAM, "train", "hard.svm", "m", "-s", "dual", "-c", "1e9",
                                    "--gap", "1e-15"], cwd=self.dir, capture_output=True, timeout=60)
             self.assertEqual(done.returncode, 124)

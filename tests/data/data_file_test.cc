@@ -195,7 +195,7 @@ TEST_F(DamagedDataFile, EveryPrefixIsRefused) {
 }
 
 TEST_F(DamagedDataFile, EveryFlippedBitIsRefused) {
-  for (std::size_t bit = 0; bit < 8 * good_.size(); ++bit) {
+  for (std::size_t bit = 0; bit < 8 * good_.size(); bit += testing::at_length() ? 1U : 9U) {
     std::string bad = good_;
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
     write_file(folder_ / "d.hinge", bad);

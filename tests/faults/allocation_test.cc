@@ -150,7 +150,7 @@ Outcome outcome(const Result<T>& result) {
   return out;
 }
 
-const char* const kRows =
+const char* const kText =
     "1 1:0.5 2:-1 4:0.25\n-1 1:-0.5 3:1\n1 2:0.5 3:-1 7:2\n-1 1:-1 2:1\n1 1:1 7:0.5\n-1 3:0.75\n";
 const char* const kThreeClasses =
     "2 1:0.5 2:-1\n5 1:-0.5 3:1\n11 2:0.5 3:-1\n2 1:1 2:-0.5\n5 3:0.75\n11 2:1\n";
@@ -162,7 +162,7 @@ const char* const kBadRows = "1 1:0.5 2:x\n-1 3:1 3:2\n1 2:1\ncat 1:1\n1 1:nan\n
 class Allocation : public testing::Test {
  protected:
   Allocation() : folder_(testing::memory_folder()) {
-    write_file(folder_ / "rows", kRows);
+    write_file(folder_ / "rows", kText);
     write_file(folder_ / "three", kThreeClasses);
     write_file(folder_ / "sparse", kSparseRows);
     write_file(folder_ / "odd", kOddRows);
@@ -299,11 +299,11 @@ TEST_F(Allocation, ReadWhatIsNotThere) {
 }
 
 TEST_F(Allocation, ReadCompressed) {
-  write_file(folder_ / "gz", testing::gzip(kRows) + testing::gzip(kRows));
-  write_file(folder_ / "bz2", testing::bzip2(kRows) + testing::bzip2(kRows));
-  write_file(folder_ / "xz", testing::xz(kRows) + testing::xz(kRows));
-  write_file(folder_ / "zst", testing::zstd(kRows) + testing::zstd(kRows));
-  write_file(folder_ / "cut", testing::xz(kRows).substr(0, 60));
+  write_file(folder_ / "gz", testing::gzip(kText) + testing::gzip(kText));
+  write_file(folder_ / "bz2", testing::bzip2(kText) + testing::bzip2(kText));
+  write_file(folder_ / "xz", testing::xz(kText) + testing::xz(kText));
+  write_file(folder_ / "zst", testing::zstd(kText) + testing::zstd(kText));
+  write_file(folder_ / "cut", testing::xz(kText).substr(0, 60));
   for (const char* name : {"gz", "bz2", "xz", "zst"}) {
     const std::string path = folder_ / name;
     for (const int threads : {1, 2}) {
@@ -316,7 +316,7 @@ TEST_F(Allocation, ReadCompressed) {
 }
 
 TEST_F(Allocation, ReadPattern) {
-  for (const char* name : {"part-1", "part-2", "part-3"}) write_file(folder_ / name, kRows);
+  for (const char* name : {"part-1", "part-2", "part-3"}) write_file(folder_ / name, kText);
   const std::string path = folder_ / "part-*", none = folder_ / "no-*";
   for (const int threads : {1, 2}) {
     const ReadOptions options = {.threads = threads};

@@ -41,7 +41,7 @@ TEST(ModelBytes, EveryPrefixAndEveryFlippedBitIsRefused) {
     EXPECT_EQ(exit_code(model.error()), 80) << to_string(model.error());
     EXPECT_EQ(model.error().file, "");
   }
-  for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+  for (std::size_t bit = 0; bit < 8 * good.size(); bit += testing::at_length() ? 1U : 9U) {
     std::string bad = good;
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
     ASSERT_FALSE(model_from_bytes(bad).ok()) << bit;

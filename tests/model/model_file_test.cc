@@ -416,6 +416,7 @@ TEST_F(ModelFile, EveryBitFlipIsRefused) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const auto at = static_cast<off_t>(i);
     for (int bit = 0; bit < 8; ++bit) {
+      if (!testing::at_length() && bit != static_cast<int>(i % 8)) continue;  // one of each byte
       const auto flipped = static_cast<char>(bytes[i] ^ (1 << bit));
       ASSERT_EQ(pwrite(fd, &flipped, 1, at), 1);
       const std::string id = verdict_of(path);
