@@ -22,7 +22,7 @@ def reports(stage):
 
 def kind(path):
     """What the tests of a report are tests of."""
-    return {"unit": "unit tests", "cli": "of the program", "python": "of the package"}[path.name.partition(".")[0]]
+    return {"unit": "unit tests", "cli": "tests of the program", "python": "tests of the package"}[path.name.partition(".")[0]]
 
 
 def read(stage):

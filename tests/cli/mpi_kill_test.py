@@ -25,11 +25,13 @@ class KillTest(MpiCase):
         self.write("m", b"old")
 
     def begin(self, *more, model="m", seconds=60):
-        process = self.launch(self.RANKS, "train", "d.svm", model, "--gap", "1e-14", "--time-limit", seconds, "-n", "1",
-                              *more)
-        deadline = time.monotonic() + 20
+        command = ("train", "d.svm", model, "--gap", "1e-14", "--time-limit", seconds, "-n", "1", *more)
+        process = self.launch(self.RANKS, *command)
+        deadline = time.monotonic() + 60
         while len(ranks := self.ranks_of(process)) < self.RANKS:
             self.assertLess(time.monotonic(), deadline, "the ranks did not start")
+            if process.poll() is not None:  # it was over before all of its ranks were seen, on a busy machine
+                process = self.launch(self.RANKS, *command)
             time.sleep(0.01)
         return process, ranks
 
