@@ -96,12 +96,12 @@ test-long: test-deps
 .PHONY: test-clang
 test-clang: test-deps
 	@sh tools/install_deps.sh clang
-	@export HINGE_LONG=1; $(call build_and_test,clang,-L sanitized)
+	@export HINGE_LONG=1; $(call build_and_test,clang,-L everywhere)
 
 .PHONY: test-asan
 test-asan: test-deps
 	@sh tools/install_deps.sh clang
-	@$(call build_and_test,asan,-L sanitized)
+	@$(call build_and_test,asan,-L everywhere)
 
 .PHONY: test-tsan
 test-tsan: test-deps
