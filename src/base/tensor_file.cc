@@ -109,11 +109,11 @@ void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Met
   const std::string head = head_of(tensors, std::move(metadata));
   OutputFile out = take(OutputFile::create(path));
   take(out.write(head));
-  constexpr std::size_t kPiece = std::size_t{1} << 22;
+  constexpr std::size_t kWriteBytes = std::size_t{1} << 22;
   for (const Tensor& t : tensors) {
-    for (std::size_t at = 0; at < t.bytes.size(); at += kPiece) {
+    for (std::size_t at = 0; at < t.bytes.size(); at += kWriteBytes) {
       stop.poll();
-      take(out.write(as_text(t.bytes).substr(at, kPiece)));
+      take(out.write(as_text(t.bytes).substr(at, kWriteBytes)));
     }
   }
   stop.poll();

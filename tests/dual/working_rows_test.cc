@@ -9,14 +9,14 @@
 namespace hinge {
 namespace {
 
-constexpr std::uint64_t kCount = 100, kRun = 8;
+constexpr std::uint64_t kCount = 100, kTogether = 8;
 
 // Rows 0, 1, ... in the order of the visits.
 std::vector<std::uint64_t> order(const Random& random, const Neighbours& neighbours) {
   const std::vector<std::uint64_t> offsets(kCount + 1);
   const CsrView<float> m = {.rows = kCount, .offsets = offsets.data()};
   WorkingRows<float> rows(m);
-  rows.begin(kCount, kRun);
+  rows.begin(kCount, kTogether);
   for (std::uint64_t i = 0; i < kCount; ++i) rows.add(i, 1, 0, 1);
   rows.shuffle(random, neighbours);
   std::vector<std::uint64_t> found;
@@ -36,12 +36,12 @@ std::vector<std::uint64_t> all() {
 }
 
 TEST(WorkingRows, ShufflesRunsThatStayTogether) {
-  const std::vector<std::uint64_t> rows = order(Random(1), {.run = kRun});
+  const std::vector<std::uint64_t> rows = order(Random(1), {.run = kTogether});
   EXPECT_EQ(sorted(rows), all());
   EXPECT_NE(rows, all());
   for (std::size_t k = 0; k < rows.size(); ++k) {
-    if (k % kRun == 0) {
-      EXPECT_EQ(rows[k] % kRun, 0U);
+    if (k % kTogether == 0) {
+      EXPECT_EQ(rows[k] % kTogether, 0U);
     } else {
       EXPECT_EQ(rows[k], rows[k - 1] + 1);
     }
@@ -49,9 +49,9 @@ TEST(WorkingRows, ShufflesRunsThatStayTogether) {
 }
 
 TEST(WorkingRows, MixesRunsWithinAWindow) {
-  const Neighbours mixed = {.run = kRun, .window = 40, .mix = true};
+  const Neighbours mixed = {.run = kTogether, .window = 40, .mix = true};
   const std::vector<std::uint64_t> rows = order(Random(1), mixed);
-  const std::vector<std::uint64_t> apart = order(Random(1), {.run = kRun});
+  const std::vector<std::uint64_t> apart = order(Random(1), {.run = kTogether});
   EXPECT_EQ(sorted(rows), all());
   EXPECT_NE(rows, apart);
   for (std::size_t k = 0; k < kCount; k += 40) {
@@ -64,8 +64,8 @@ TEST(WorkingRows, MixesRunsWithinAWindow) {
 }
 
 TEST(WorkingRows, EachEpochHasItsOrder) {
-  EXPECT_NE(order(Random(1, 2, 3), {.run = kRun}), order(Random(1, 2, 4), {.run = kRun}));
-  EXPECT_EQ(order(Random(1, 2, 3), {.run = kRun}), order(Random(1, 2, 3), {.run = kRun}));
+  EXPECT_NE(order(Random(1, 2, 3), {.run = kTogether}), order(Random(1, 2, 4), {.run = kTogether}));
+  EXPECT_EQ(order(Random(1, 2, 3), {.run = kTogether}), order(Random(1, 2, 3), {.run = kTogether}));
 }
 
 }  // namespace
