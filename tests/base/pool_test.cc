@@ -301,7 +301,7 @@ TEST(Pool, WorksWithFewerThreadsWhereTheyCannotStart) {
             0);
 }
 
-class StoppedPool : public testing::TestWithParam<int> {};
+class StoppedPool : public ::testing::TestWithParam<int> {};
 
 TEST_P(StoppedPool, EndsBetweenBlocks) {
   std::atomic<bool> flag{false};
@@ -346,7 +346,7 @@ TEST_P(StoppedPool, GraceEnds) {
   EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(190));
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, StoppedPool, testing::Values(1, 4));
+INSTANTIATE_TEST_SUITE_P(Threads, StoppedPool, ::testing::Values(1, 4));
 
 }  // namespace
 }  // namespace hinge
