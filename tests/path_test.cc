@@ -289,7 +289,7 @@ TEST_F(PathFile, DamageIsRefused) {
   for (std::size_t size = 0; size < good.size(); size += 7) {
     EXPECT_TRUE(id_of(good.substr(0, size)).starts_with("model.")) << size;
   }
-  for (std::size_t k = 0; k < good.size(); ++k) {
+  for (std::size_t k = 0; k < good.size(); k += testing::at_length() ? 1U : 7U) {
     std::string bad = good;
     bad[k] = static_cast<char>(bad[k] ^ 1 << k % 8);
     EXPECT_TRUE(id_of(bad).starts_with("model.")) << k;

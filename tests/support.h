@@ -40,6 +40,11 @@ inline bool at_length() {
   return asked != nullptr && std::string_view(asked) != "0";
 }
 
+// Whether the program is slow, since a sanitizer watches it: HINGE_SLOW=1.
+inline bool slow() {
+  return std::getenv("HINGE_SLOW") != nullptr;
+}
+
 // Where files cost no disk access; for tests that write thousands of them.
 inline std::filesystem::path memory_folder() {
   const char* const memory = "/dev/shm";

@@ -900,6 +900,7 @@ TEST(RiskBits, SameForAnyThreadsOnManyRows) {
       const RiskOptions options = {.use = use_of(shape)};
       const Vector one = words(sample, risk.make, options, 1);
       for (const int threads : {2, 8}) {
+        if (testing::slow() && threads > 2) continue;
         EXPECT_EQ(words(sample, risk.make, options, threads), one) << shape.name << threads;
       }
     }
