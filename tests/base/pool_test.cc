@@ -92,6 +92,26 @@ TEST(Pool, RunsEveryBlockOnce) {
   }
 }
 
+// Threads that are all awake and hurry: so many blocks that two of them would take the same one.
+TEST(Pool, RunsEveryBlockOnceInAHurry) {
+  constexpr std::size_t kBlocks = 300'000;
+  for (const int threads : {2, 4}) {
+    Pool pool(threads);
+    std::vector<std::atomic<int>> counts(kBlocks);
+    std::atomic<int> awake{0};
+    pool.run(kBlocks, [&](std::size_t block) {
+      counts[block].fetch_add(1, std::memory_order_relaxed);
+      if (block >= static_cast<std::size_t>(threads)) return;
+      ++awake;
+      for (int k = 0; k < 1000 && awake < threads; ++k)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+    std::size_t wrong = 0;
+    for (const std::atomic<int>& count : counts) wrong += count != 1;
+    EXPECT_EQ(wrong, 0U) << threads;
+  }
+}
+
 TEST(Pool, ZeroThreadsMeansAllCores) {
   EXPECT_GE(available_cores(), 1);
   Pool pool(0);
