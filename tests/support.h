@@ -45,6 +45,12 @@ inline bool slow() {
   return std::getenv("HINGE_SLOW") != nullptr;
 }
 
+// Of many cases that are alike, a sanitizer sees all there is to see in one of `count`: it looks
+// for other faults than wrong figures.
+inline std::uint64_t one_in(std::uint64_t count) {
+  return slow() ? count : 1;
+}
+
 // Where files cost no disk access; for tests that write thousands of them.
 inline std::filesystem::path memory_folder() {
   const char* const memory = "/dev/shm";

@@ -264,6 +264,7 @@ TEST(CuttingPlane, PlanesAndMuChangeTheWayOnly) {
     for (const Solver method : kMethods) {
       for (const std::uint64_t planes : {3U, 4U, 6U, 10U, 40U}) {
         for (const double mu : {0.01, 0.1, 1.0}) {
+          if (testing::slow() && (planes % 4 != 0 || mu != 0.1)) continue;
           const std::string name = name_of(method, shape) + ", planes " + std::to_string(planes) +
                                    ", mu " + std::to_string(mu);
           const How how = {.gap = 1e-5, .planes = {.planes = planes, .mu = mu}, .stop_at = 300};
@@ -290,7 +291,7 @@ TEST(CuttingPlane, TrueAtEveryStep) {
       for (const std::uint64_t planes : {0U, 5U}) {
         const How whole = {.gap = 1e-10, .planes = {.planes = planes}, .stop_at = 150};
         const std::uint64_t steps = run(sample.problem, method, whole).solution.iterations;
-        for (std::uint64_t n = 0; n <= steps; n += stride) {
+        for (std::uint64_t n = 0; n <= steps; n += stride * testing::one_in(6)) {
           How how = whole;
           how.stop_at = n;
           const Outcome r = run(sample.problem, method, how);
@@ -333,7 +334,8 @@ TEST(CuttingPlane, TrueOnAnyProblem) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) seeds.push_back(seed);
   constexpr std::uint64_t kFree = 10000;  // with a free bias
   for (std::uint64_t seed = 1; seed <= 60; ++seed) seeds.push_back(kFree + seed);
-  for (const std::uint64_t seed : seeds) {
+  for (std::size_t k = 0; k < seeds.size(); k += testing::one_in(8)) {
+    const std::uint64_t seed = seeds[k];
     Random random(seed * 77 + 5);
     Sample sample({.rows = 2 + random.below(random.below(4) == 0 ? 1500 : 200),
                    .features = 1 + random.below(random.below(3) == 0 ? 400 : 40),
