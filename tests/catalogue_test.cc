@@ -92,7 +92,7 @@ bool any_line_says(const std::string& text, std::string_view words) {
 void expect_refused(const std::optional<Error>& error, const JsonRow& row, int code,
                     const TempFolder& folder) {
   ASSERT_TRUE(error.has_value());
-  EXPECT_EQ(error->id, row["id"]);
+  EXPECT_EQ(error->id, row["id"].get<std::string>());
   ASSERT_NE(find_error(error->id), nullptr);
   EXPECT_EQ(exit_code(*error), row.value("code", code));
   EXPECT_TRUE(error->more.empty());

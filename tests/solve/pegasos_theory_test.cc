@@ -125,7 +125,7 @@ Vector excesses(const Scaled& s, PegasosOptions options) {
   options.sampling = Sampling::replace;
   options.rescale = false;
   Vector all;
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; seed += testing::one_in(10)) {
     all.push_back(s.f(solve(s, {.seed = seed, .pegasos = options})[0].w) - best);
     EXPECT_GE(all.back(), -1e-8);
   }
@@ -141,7 +141,8 @@ TEST(PegasosTheory, PointDrawnByLot) {
   ASSERT_LE(bound / kDelta, kMeaningful);
   for (const std::uint64_t batch : {1U, 5U}) {
     const Vector all = excesses(s, {.batch = batch, .iterate = Iterate::random, .steps = kSteps});
-    EXPECT_LE(std::accumulate(all.begin(), all.end(), 0.0) / kSeeds, bound) << batch;
+    EXPECT_LE(std::accumulate(all.begin(), all.end(), 0.0), bound * static_cast<double>(all.size()))
+        << batch;
     const auto failures = std::ranges::count_if(all, [&](double e) { return e > bound / kDelta; });
     EXPECT_LE(static_cast<double>(failures), kDelta * kSeeds) << batch;
   }
