@@ -39,6 +39,7 @@ struct Case {
   std::size_t most = 40;  // states to go on from
   bool floats = false;    // descent begins with w in floats
   Precision precision = Precision::f32;
+  double cost = 2;
 };
 
 PegasosOptions kernel(std::uint64_t budget, Iterate iterate = Iterate::suffix) {
@@ -55,6 +56,20 @@ std::vector<Case> cases() {
       {"dual_merged_columns", Solver::dual, {}, 1e-9, 1, {}, 150, 120'000, false, 3},
       {"dual_free_bias", Solver::dual, {}, 1e-6, 1, {}, 150, 40, true},
       {"dual_in_floats", Solver::dual, {}, 1e-6, 1, {}, 150, 40, false, 40, true},
+      // So easy that estimates fall fast, and steps are as long as the optimum.
+      {"dual_in_floats_easy",
+       Solver::dual,
+       {},
+       1e-6,
+       1,
+       {},
+       600,
+       40,
+       false,
+       40,
+       true,
+       Precision::f32,
+       0.2},
       {"dual_on_short_rows",
        Solver::dual,
        {},
@@ -159,7 +174,7 @@ class SolverCheckpoints : public ::testing::TestWithParam<Case> {
       problems_.push_back({.data = &data_,
                            .y = y,
                            .costs = costs_,
-                           .cost = 2,
+                           .cost = GetParam().cost,
                            .bias = free ? 1 : 0.5,
                            .free_bias = free});
     }
