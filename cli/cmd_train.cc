@@ -132,6 +132,7 @@ Json Train::to_json(const Dataset& rows, const std::vector<TrainReport>& reports
       {"rows", model.origin.rows},         {"features", rows.features()},
       {"nonzeros", model.origin.nonzeros}, {"classes", Json::list_of(class_names(model))}};
   if (!model.origin.because.empty()) object.add("because", model.origin.because);
+  if (options.path.empty() && !reports[0].why.empty()) object.add("why", reports[0].why);
   if (options.path.empty()) add_certificate(object, reports[0]);
   add_counts(object, all);
   object.add("seconds", {{"load", load_seconds},
@@ -155,6 +156,7 @@ Json Train::to_json(const Dataset& rows, const std::vector<TrainReport>& reports
   Json path = Json::list();
   for (const TrainReport& report : reports) {
     Json entry = {{"status", to_string(report.status)}};
+    if (!report.why.empty()) entry.add("why", report.why);
     add_certificate(entry, report);
     add_counts(entry, report);
     entry.add("seconds", {{"solve", report.solve_seconds}, {"certify", report.certify_seconds}});

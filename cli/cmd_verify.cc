@@ -39,8 +39,9 @@ Error Verify::disagreement(const VerifyReport& report) const {
   error.id = "model.certificate";
   error.file = model_path;
   error.message = fmt::format(
-      "the model says primal {:.12g} and bound {:.12g}; the data says {:.12g} and {:.12g}",
-      report.stored.primal, report.stored.dual, report.recomputed.primal, report.recomputed.dual);
+      "{}: the model says primal {:.12g} and bound {:.12g}; the data says {:.12g} and {:.12g}",
+      report.why, report.stored.primal, report.stored.dual, report.recomputed.primal,
+      report.recomputed.dual);
   error.help = "the model was altered after training, or written by a faulty program";
   return error;
 }
@@ -49,15 +50,18 @@ Json as_json(const VerifyReport& report) {
   Json object = as_json(report.recomputed);
   object.add("stored", as_json(report.stored));
   object.add("agrees", report.agrees);
+  object.add("proved", report.proved);
   return object;
 }
 
 std::string as_text(const VerifyReport& report) {
   std::string text = line("recomputed", report.recomputed) + line("stored", report.stored);
-  const bool witness = report.recomputed.bound == "witness";
   if (report.agrees && report.stored.known()) {
-    text += witness ? "the certificate agrees with the data\n"
-                    : "the primal agrees with the data; the model carries no proof of its bound\n";
+    text += report.proved ? "the certificate agrees with the data\n"
+            : report.stored.bounded()
+                ? "the primal agrees with the data; the bound is not proved: the model carries no "
+                  "witness\n"
+                : "the primal agrees with the data; the model claims no bound\n";
   }
   return text;
 }
@@ -84,6 +88,8 @@ int Verify::run() {
   Json list = Json::list();
   std::string text;
   std::optional<Error> wrong;  // the first
+  bool proved = true;          // all
+  bool unproved = false;       // a bound is claimed that nothing shows
   for (const Model& model : models) {
     Result<VerifyReport> report = verify(model, *rows, options);
     if (!report.ok()) return reporter.fail(report.error());
@@ -95,13 +101,17 @@ int Verify::run() {
     text += as_text(*report);
     list.push_back(std::move(object));
     if (!report->agrees && !wrong) wrong = disagreement(*report);
+    proved = proved && report->proved;
+    unproved = unproved || (report->stored.bounded() && !report->proved);
     if (stop_flag().load()) break;
   }
-  const Json object = several ? Json({{"agrees", !wrong}, {"models", list}}) : list.at(0);
+  const Json object =
+      several ? Json({{"agrees", !wrong}, {"proved", proved}, {"models", list}}) : list.at(0);
   const Result<void> printed = print(json ? object.dump() + "\n" : text);
   if (!printed.ok()) return reporter.fail(printed.error());
   if (stop_flag().load()) return signal_exit_code();
-  return wrong ? reporter.fail(*wrong) : 0;
+  constexpr int kNotProved = 3;
+  return wrong ? reporter.fail(*wrong) : unproved ? kNotProved : 0;
 }
 
 }  // namespace
@@ -132,7 +142,9 @@ void add_verify(CLI::App& app, Action& action) {
   verify->reporter.add_to(*command);
   command->footer(
       "Example: hinge verify news.model news.svm\n"
-      "Ends with 80 if the certificate does not follow from the data.");
+      "Ends with 80 if the certificate does not follow from the data, and with 3 if the model "
+      "claims a "
+      "bound and carries no witness that proves it.");
   command->callback([verify, &action] { action = [verify] { return verify->run(); }; });
 }
 

@@ -17,6 +17,7 @@
 #include "base/parallel.h"
 #include "data/columns.h"
 #include "hinge/transport.h"
+#include "proof/outward.h"
 #include "ranks.h"
 #include "train_checks.h"
 #include "train_cost.h"
@@ -333,8 +334,10 @@ class Trainer {
     t_.total = static_cast<double>(t_.whole.rows);
     if (t_.whole.weighted || !origin.class_weights.empty()) {
       check_costs(t_.data, t_.whole, t_.costs, t_.comm);
-      t_.total = std::accumulate(t_.costs.begin(), t_.costs.end(), 0.0);
+      t_.total = sum_of(t_.costs, [](double cost) { return cost; });
       if (t_.comm != nullptr) t_.total = t_.comm->sum(t_.total);
+      t_.total_off =
+          gamma(sum_depth(t_.whole.rows) + 3 + (t_.comm != nullptr ? t_.comm->size() : 0));
     }
     origin.gap = t_.gap;
     origin.free_bias = t_.options.free_bias;

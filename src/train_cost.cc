@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "data/columns.h"
+#include "last_digits.h"
 #include "proof/certificate.h"
+#include "proof/outward.h"
 #include "proof/witness.h"
 #include "ranks.h"
 #include "risk/free_bias.h"
@@ -18,6 +20,12 @@ namespace {
 
 // Counted from a signal, the certificate may take so many seconds; else it is left out.
 constexpr double kCertifyGrace = 0.75;
+
+// What certify() may add to a gap by rounding outwards, on ordinary data: solvers are asked for
+// that much less.
+double rounding_allowance(double gap) {
+  return std::min(5e-10, gap / 100);
+}
 
 // From the box of one problem into that of another with the same rows: each variable keeps its
 // share of its bound, so that with another C alpha is a multiple of what it was. Rounding may have
@@ -58,7 +66,8 @@ CostTraining::CostTraining(Training& training, const TrainReport& shape, std::si
   if (!(origin.cost > 0) || !std::isfinite(origin.cost)) {
     fail("usage.value", "lambda and the weights give a cost that is not a finite number > 0");
   }
-  initial_primal_ = origin.cost * t_.total;
+  initial_primal_ = product_up(origin.cost, t_.total);
+  if (t_.total_off > 0) initial_primal_ = up(initial_primal_ * up(1 + t_.total_off));
   report_.lambda = 1 / (origin.cost * t_.total);
   end_.cost = origin.cost;
   end_.start.resize(report_.model.problems.size());
@@ -172,7 +181,7 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
   std::vector<Problem> problems;
   std::vector<Monitor> monitors;
   std::vector<Start> starts;
-  const Limits limits = {.gap = t_.gap,
+  const Limits limits = {.gap = t_.gap - rounding_allowance(t_.gap),
                          .seconds = t_.options.time_limit,
                          .passes = t_.options.max_passes,
                          .stop = t_.control.stop,
@@ -257,7 +266,7 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
       const std::lock_guard lock(mutex_);
       end_.cut = true;
     }
-    keep(k, problems[k - first], solution, pool);
+    keep(k, problems[k - first], solution, reached[k - first] || solution.stalled, pool);
     note_end(k, interrupted);
     // The solver saw its gap reached, the certificate does not.
     if (reached[k - first] && !converged(model.problems[k])) {
@@ -305,24 +314,34 @@ void CostTraining::count(std::size_t k, const Solution& solution, const Monitor&
 }
 
 // Certifies a solution and moves it into the model.
-void CostTraining::keep(std::size_t k, const Problem& problem, Solution& solution, Pool& pool) {
+void CostTraining::keep(std::size_t k, const Problem& problem, Solution& solution, bool ended,
+                        Pool& pool) {
   Model& model = report_.model;
   BinaryProblem& out = model.problems[k];
   const Stopwatch certify_clock;
   if (problem.free_bias) balance(problem, solution.alpha);
+  round_as_stored(problem, solution.w);
+  const double asked = t_.gap > 0 ? t_.gap : 1;
   try {
     const Pool::Grace grace(pool, kCertifyGrace);
-    out.certificate = certify(problem, solution.w, solution.alpha, pool, t_.comm);
+    Proof proof = certify(problem, solution.w, solution.alpha, pool, t_.comm, asked);
     // Where planes cancel each other, their rounding may leave points that are worse than 0;
     // dual variables that an interrupt left unmeasured may be so too.
-    const bool lost = cutting_planes(t_.choice.solver) && t_.control.start == nullptr &&
-                      out.certificate.primal > initial_primal_;
-    const bool no_bound = out.certificate.dual < 0;
-    if (lost || no_bound) {
-      if (lost) std::ranges::fill(solution.w, 0.0);
-      if (no_bound) std::ranges::fill(solution.alpha, 0.0);
-      out.certificate = certify(problem, solution.w, solution.alpha, pool, t_.comm);
+    if (cutting_planes(t_.choice.solver) && t_.control.start == nullptr &&
+        proof.primal > initial_primal_) {
+      std::ranges::fill(solution.w, 0.0);
+      proof = certify(problem, solution.w, solution.alpha, pool, t_.comm, asked);
     }
+    if (ended && t_.gap > 0 && t_.comm == nullptr) {
+      mend_last_digits(problem, t_.gap, solution, proof, pool);
+    }
+    if (proof.dual == 0) std::ranges::fill(solution.alpha, 0.0);  // which proves as much
+    if (ended && t_.gap > 0) {
+      const std::string why = why_rounding(problem, t_.gap, proof);
+      const std::lock_guard lock(mutex_);
+      if (why_.empty()) why_ = why;
+    }
+    out.certificate = proof;
   } catch (const Interrupted&) {
     out.certificate = {.bound = "unknown"};
   }
@@ -376,22 +395,20 @@ void CostTraining::keep_in_kernel() {
     model.problems[k].bias = feature * feature * sum;
     alphas.push_back(std::move(solution.alpha));
   }
-  std::vector<Certificate> certificates(problems.size(), {.bound = "unknown"});
+  std::vector<Proof> proofs(problems.size());
+  for (Proof& proof : proofs) proof.bound = "unknown";
   try {
     const Pool::Grace grace(pool_, kCertifyGrace);
-    certificates = certify(problems, model.kernel,
-                           t_.rows == &t_.data ? model.support : keep_rows(*t_.rows, support),
-                           model.weights, alphas, pool_);
+    proofs = certify(problems, model.kernel,
+                     t_.rows == &t_.data ? model.support : keep_rows(*t_.rows, support),
+                     model.weights, alphas, pool_);
   } catch (const Interrupted&) {
     // As they are: not known.
   }
   for (std::size_t k = 0; k < model.problems.size(); ++k) {
-    if (certificates[k].dual < 0) {  // left unmeasured by an interrupt; 0 is a bound
-      std::ranges::fill(alphas[k], 0.0);
-      certificates[k].dual = 0;
-      set_gap(certificates[k]);
-    }
-    model.problems[k].certificate = certificates[k];
+    if (proofs[k].bounded() && proofs[k].dual == 0)
+      std::ranges::fill(alphas[k], 0.0);  // which proves as much
+    model.problems[k].certificate = proofs[k];
     const bool keeps = t_.witness && !alphas[k].empty();
     if (keeps) model.problems[k].witness = compact(problems[k], alphas[k]);
     note_end(k, in_kernel_[k].interrupted);
@@ -469,6 +486,8 @@ void CostTraining::finish() {
                     model.certificate().relative_gap);
     if (!stalled_ && t_.gap > 0) message += fmt::format("; {:.3g} was asked for", t_.gap);
     if (t_.gap == 0) message += ", before all epochs were done";
+    if (stalled_ && !why_.empty()) message += ": " + why_;
+    report_.why = stalled_ && !why_.empty() ? why_ : message;
     report_.warnings.push_back(
         make_warning(stalled_ ? "solver.stalled" : "solver.limit", std::move(message)));
   }

@@ -40,6 +40,7 @@ struct Training {
   std::optional<ShortRows> shorts = {};  // and on these
   std::vector<double> costs = {};        // c_i
   double total = 0;                      // sum of c_i
+  double total_off = 0;                  // its rounding and that of U_i, as a share
   std::uint64_t kernel_memory = 0;       // for kernel values that are kept
   bool warm_starts = false;              // models of several begin at others
   bool witness = options.witness;        // to be kept
@@ -93,7 +94,8 @@ class CostTraining {
   void check_size(const Problem& problem, const Solution& solution) const;
   void note_end(std::size_t k, bool interrupted);
   void count(std::size_t k, const Solution& solution, const Monitor& monitor, double solve_seconds);
-  void keep(std::size_t k, const Problem& problem, Solution& solution, Pool& pool);
+  // `ended`: the solver would not go on.
+  void keep(std::size_t k, const Problem& problem, Solution& solution, bool ended, Pool& pool);
   void keep_in_kernel();
   bool has_start(std::size_t k) const;
   Start start(std::size_t k, const Problem& problem);
@@ -108,6 +110,7 @@ class CostTraining {
   WarmStarts warm_;
   std::size_t problem_offset_;  // where the problems of this cost begin among those of all
   double initial_primal_ = 0;   // P(0)
+  std::string why_;             // rounding is in the way, in words
   std::function<void(const Progress&)> observer_;
   struct InKernel {
     Solution solution;

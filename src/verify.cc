@@ -23,11 +23,6 @@ namespace {
 constexpr double kAgreement = 1e-9;
 constexpr double kProvedGrace = 0.75;  // seconds after a signal
 
-bool close(double a, double b) {
-  return std::isfinite(a) && std::isfinite(b) &&
-         std::abs(a - b) <= kAgreement * std::max({std::abs(a), std::abs(b), 1e-300});
-}
-
 void check_data(const Model& model, const Dataset& data, Pool& pool) {
   const Origin& origin = model.origin;
   const auto differs = [](const std::string& what) {
@@ -96,7 +91,7 @@ std::pair<Dataset, Dataset> in_same_columns(const Dataset& data, const Dataset& 
   return {keep_columns(data, all, pool), keep_columns(support, all, pool)};
 }
 
-// What the data says of a model: one certificate a problem.
+// What the data says of a model: one proof a problem.
 class Recount {
  public:
   Recount(const Model& model, const Dataset& original, const VerifyOptions& options, Pool& pool)
@@ -114,9 +109,7 @@ class Recount {
     costs_ = row_costs(data_, model.origin.class_weights);
   }
 
-  std::vector<Certificate> certificates() const {
-    return model_.kernel.linear() ? one_by_one() : together();
-  }
+  std::vector<Proof> proofs() const { return model_.kernel.linear() ? one_by_one() : together(); }
 
  private:
   Problem problem(std::span<const std::int8_t> y) const {
@@ -128,22 +121,23 @@ class Recount {
             .free_bias = model_.origin.free_bias};
   }
 
-  std::vector<Certificate> one_by_one() const {
-    std::vector<Certificate> found;
+  std::vector<Proof> one_by_one() const {
+    std::vector<Proof> found;
     for (std::size_t k = 0; k < model_.problems.size(); ++k) {
       const BinaryProblem& stored = model_.problems[k];
       const std::vector<std::int8_t> y = signs(data_, stored.label);
       const std::vector<double> a = alpha(problem(y), k);
       // What was found of a bound when a signal came is worth knowing.
       const Pool::Grace grace(pool_, options_.prove ? kProvedGrace : 0);
-      found.push_back(certify(problem(y), point(model_, columns_, k), a, pool_));
+      const double asked = model_.origin.gap > 0 ? model_.origin.gap : 1;
+      found.push_back(certify(problem(y), point(model_, columns_, k), a, pool_, nullptr, asked));
       if (!a.empty() && stored.witness.empty()) found.back().bound = "proved";
     }
     return found;
   }
 
   // With a kernel problems share the kernel values.
-  std::vector<Certificate> together() const {
+  std::vector<Proof> together() const {
     std::vector<std::vector<std::int8_t>> y;
     std::vector<Problem> problems;
     std::vector<std::vector<double>> alphas;
@@ -196,19 +190,58 @@ bool bias_follows(const Model& model, std::size_t k) {
          kAgreement * feature * feature * size;
 }
 
-// Whether what was stored follows from what was found.
-bool follows(const BinaryProblem& stored, const Certificate& found, bool provable) {
+// Labels are those of the data, each once, and problems are of them in their order.
+std::string wrong_labels(const Model& model, const Dataset& data) {
+  std::vector<std::int64_t> labels = model.labels;
+  std::ranges::sort(labels);
+  if (!std::ranges::equal(labels, data.classes(), {}, {}, &LabelCount::label)) {
+    return "its labels are not the classes of the data";
+  }
+  for (std::size_t k = 0; k < model.problems.size(); ++k) {
+    if (model.problems[k].label != model.labels[k]) return "a hyperplane is not that of its label";
+  }
+  return "";
+}
+
+// Why what was stored does not follow from what was found; empty if it does. Both are intervals
+// that contain the same numbers, so they must meet; and a stored one that is much wider was not
+// computed from these rows.
+std::string wrong_claim(const BinaryProblem& stored, const Proof& found, bool provable) {
   const Certificate& claimed = stored.certificate;
-  if (!claimed.known()) return true;  // nothing is claimed
-  if (!close(found.primal, claimed.primal)) return false;
-  if (!provable) return claimed.bound == "none";
-  if (claimed.bound == "none") return claimed.dual == 0 && claimed.relative_gap == 1;
+  if (!claimed.known()) return "";  // nothing is claimed
+  const double slack = kAgreement * std::abs(found.primal);
+  if (!(claimed.primal >= found.primal_low)) return "its primal value is below that of its weights";
+  if (!(claimed.primal <= found.primal + slack))
+    return "its primal value is not that of its weights";
+  if (!provable) return claimed.bound == "none" ? "" : "it has a bound, which this kernel has not";
+  if (claimed.bound == "none") {
+    return claimed.dual == 0 && claimed.relative_gap == 1 ? "" : "it has a gap without a bound";
+  }
   Certificate again = claimed;
   set_gap(again);
-  if (std::abs(again.relative_gap - claimed.relative_gap) > kAgreement) return false;
+  if (!(std::abs(again.relative_gap - claimed.relative_gap) <= kAgreement)) {
+    return "its gap is not that of its primal value and its bound";
+  }
   // Without its witness a stored bound can only be refuted, by the primal value it must not exceed.
-  return stored.witness.empty() ? claimed.dual <= found.primal * (1 + kAgreement)
-                                : close(found.dual, claimed.dual);
+  if (stored.witness.empty()) {
+    return claimed.dual <= found.primal ? "" : "its bound is above its primal value";
+  }
+  if (!(claimed.dual <= std::max(0.0, found.dual_high)))
+    return "its bound is above what its proof shows";
+  if (!(claimed.dual >= found.dual - slack)) return "its bound is not that of its proof";
+  return "";
+}
+
+// "Converged" must be what the stored gaps say.
+std::string wrong_status(const Model& model) {
+  const Origin& origin = model.origin;
+  if (origin.status != StopReason::converged) return "";
+  const auto reached = [&](const BinaryProblem& problem) {
+    return problem.certificate.known() && problem.certificate.relative_gap <= origin.gap;
+  };
+  return origin.gap > 0 && std::ranges::all_of(model.problems, reached)
+             ? ""
+             : "it says that it converged, and its gap is above the one asked for";
 }
 
 }  // namespace
@@ -222,19 +255,24 @@ Result<VerifyReport> verify(const Model& model, const Dataset& original,
     const StopToken stop(options.stop);
     Pool pool(options.threads, &stop);
     check_data(model, original, pool);
-    const std::vector<Certificate> found = Recount(model, original, options, pool).certificates();
+    const std::vector<Proof> found = Recount(model, original, options, pool).proofs();
+    VerifyReport report;
+    const auto note = [&](std::string why) {
+      if (report.why.empty()) report.why = std::move(why);
+    };
+    note(wrong_labels(model, original));
     Model again;
     again.problems.resize(model.problems.size());
-    bool agrees = true;
     for (std::size_t k = 0; k < model.problems.size(); ++k) {
       again.problems[k].certificate = found[k];
-      agrees = agrees && follows(model.problems[k], found[k], model.kernel.positive_definite()) &&
-               bias_follows(model, k);
+      note(wrong_claim(model.problems[k], found[k], model.kernel.positive_definite()));
+      if (!bias_follows(model, k)) note("its bias is not what the constant feature contributes");
     }
-    VerifyReport report;
+    note(wrong_status(model));
     report.recomputed = again.certificate();
     report.stored = model.certificate();
-    report.agrees = agrees;
+    report.agrees = report.why.empty();
+    report.proved = report.agrees && report.recomputed.bounded();
     return report;
   });
 }

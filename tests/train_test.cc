@@ -141,6 +141,7 @@ TEST(Train, AModelWhoseCertificateWasSkippedCanBeVerified) {
   const Model trained = train(data, {}).value().model;
   Model model = trained;
   model.problems[1].certificate = {.bound = "unknown"};
+  model.origin.status = StopReason::interrupted;
   EXPECT_FALSE(model.certificate().known());
   EXPECT_FALSE(model.certificate().bounded());
   const TempFolder folder;

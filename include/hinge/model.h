@@ -24,11 +24,12 @@
 
 namespace hinge {
 
-// P(w) = 1/2|w|^2 + C sum_i c_i max(0, 1 - y_i <w,x_i>) and a lower bound D <= min P, both computed
-// from the data in double, with a kernel in its space; with a free bias b the margin is
-// y_i (<w,x_i> + b), and the minimum is over w and b. relative_gap = (P - D)/P; 1 without a bound.
-// A run that was interrupted may have had no time to compute them: they are then not known, and
-// verify() computes them.
+// P(w) = 1/2|w|^2 + C sum_i c_i max(0, 1 - y_i <w,x_i>) and a lower bound D <= min P, computed from
+// the data and rounded outwards, so that they hold in real arithmetic: the primal is at least P(w),
+// the dual at most min P (docs/math.md); with a kernel in its space; with a free bias b the margin
+// is y_i (<w,x_i> + b), and the minimum is over w and b. relative_gap = (P - D)/P; 1 without a
+// bound. A run that was interrupted may have had no time to compute them: they are then not known,
+// and verify() computes them.
 struct Certificate {
   double primal = 0;
   double dual = 0;

@@ -86,6 +86,7 @@ struct TrainControl {
 struct TrainReport {
   Model model;
   StopReason status = StopReason::converged;  // "converged" only if the recomputed gap says so
+  std::string why;                            // it was a limit, in words; else empty
   std::vector<Error> warnings;
   std::uint64_t iterations = 0;
   std::uint64_t rows_touched = 0;

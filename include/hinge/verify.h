@@ -1,10 +1,11 @@
 // Checks a model's certificate against the data, trusting neither the solver nor the model.
 //
-// P and D are recomputed in plain double code from the rows, the weights w and the witness alpha of
-// the model; the box 0 <= alpha_i <= C c_i and the fingerprint of the data are checked first.
+// P and D are recomputed from the rows, the weights w and the witness alpha of the model, and
+// rounded outwards; the box 0 <= alpha_i <= U_i and the fingerprint of the data are checked first.
 #pragma once
 
 #include <atomic>
+#include <string>
 
 #include "hinge/dataset.h"
 #include "hinge/model.h"
@@ -24,10 +25,15 @@ struct VerifyOptions {
 struct VerifyReport {
   Certificate recomputed;  // over all problems, as Model::certificate()
   Certificate stored;
-  // Primal and bound equal the stored ones to 1e-9 relative. Without a witness only the primal is
-  // compared: the stored bound is then not confirmed. A model that says nothing (bound "unknown",
-  // after an interrupt) agrees with anything.
+  // Labels are the classes of the data; the stored interval from bound to primal contains the one
+  // that weights and witness have, as far as rounding lets one tell, and is wider by at most 1e-9
+  // of the primal; the gap is that of the interval, and the status that of the gap. Without a
+  // witness the bound is not looked at, unless it exceeds the primal. A model that says nothing
+  // (bound "unknown", after an interrupt) agrees with anything.
   bool agrees = false;
+  std::string why;  // it does not agree, in words; empty if it does
+  // It agrees, and the recomputed bound is that of a witness, or was found (`prove`).
+  bool proved = false;
 };
 
 // Read `data` with the precision and index base of the model (origin.precision, index_base). Fails

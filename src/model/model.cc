@@ -14,6 +14,7 @@
 #include "data/problem.h"
 #include "kernels/kernel_block.h"
 #include "proof/certificate.h"
+#include "proof/outward.h"
 
 namespace hinge {
 namespace {
@@ -226,8 +227,9 @@ Certificate Model::certificate() const {
   sum.relative_gap = 0;
   sum.bound = "witness";
   for (const BinaryProblem& problem : problems) {
-    sum.primal += problem.certificate.primal;
-    sum.dual += problem.certificate.dual;
+    sum.primal =
+        sum.primal == 0 ? problem.certificate.primal : up(sum.primal + problem.certificate.primal);
+    sum.dual = sum.dual == 0 ? problem.certificate.dual : down(sum.dual + problem.certificate.dual);
     sum.relative_gap = std::max(sum.relative_gap, problem.certificate.relative_gap);
     if (!problem.certificate.known()) return {.bound = "unknown"};
     const std::string& bound = problem.certificate.bound;

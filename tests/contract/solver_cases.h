@@ -75,7 +75,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 struct Outcome {
   Solution solution;
-  Certificate certificate;
+  Proof certificate;
   std::vector<Progress> trace;
   StopReason reason;
 };

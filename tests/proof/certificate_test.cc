@@ -25,9 +25,11 @@ TEST(Certificate, AgreesWithTheDerivations) {
   for (const TinyProblem& tiny : tiny_problems()) {
     const TinyData<double> data(tiny);
     const Certificate c = certify(data.problem, tiny.w, tiny.alpha, pool);
-    EXPECT_NEAR(c.primal, tiny.optimum, 1e-15) << tiny.name;
-    EXPECT_NEAR(c.dual, tiny.optimum, 1e-15) << tiny.name;
-    EXPECT_LE(c.relative_gap, 1e-15) << tiny.name;
+    EXPECT_GE(c.primal, tiny.optimum) << tiny.name;
+    EXPECT_LE(c.primal, tiny.optimum * (1 + 1e-13)) << tiny.name;
+    EXPECT_LE(c.dual, tiny.optimum) << tiny.name;
+    EXPECT_GE(c.dual, tiny.optimum * (1 - 1e-13)) << tiny.name;
+    EXPECT_LE(c.relative_gap, 1e-13) << tiny.name;
     EXPECT_EQ(c.bound, "witness");
   }
 }
