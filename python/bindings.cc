@@ -327,12 +327,14 @@ Array<double> scores_of_data(const Model& model, const Dataset& data, int thread
   return scores_to_array(std::move(found), data.rows(), model.problems.size());
 }
 
-std::tuple<bool, nb::tuple, nb::tuple> verify_model(const Model& model, const Dataset& data,
-                                                    bool prove, double gap, int threads) {
+using Verified = std::tuple<bool, nb::tuple, nb::tuple, bool, std::string>;
+Verified verify_model(const Model& model, const Dataset& data, bool prove, double gap,
+                      int threads) {
   const VerifyReport report = run([&](const std::atomic<bool>& stop) {
     return verify(model, data, {.prove = prove, .gap = gap, .threads = threads, .stop = &stop});
   });
-  return {report.agrees, to_tuple(report.recomputed), to_tuple(report.stored)};
+  return {report.agrees, to_tuple(report.recomputed), to_tuple(report.stored), report.proved,
+          report.why};
 }
 
 // ---- Streams.

@@ -145,7 +145,13 @@ bool clear_margins(Best& best, const Solution& solution) {
 }  // namespace
 
 void round_as_stored(const Problem& problem, std::span<double> w) {
-  if (problem.bias != 0) w.back() = problem.bias * w.back() / problem.bias;
+  if (problem.bias == 0) return;
+  // Until it comes back as it went: once or twice.
+  for (int k = 0; k < 64; ++k) {
+    const double back = problem.bias * w.back() / problem.bias;
+    if (back == w.back()) return;
+    w.back() = back;
+  }
 }
 
 void mend_last_digits(const Problem& problem, double gap, Solution& solution, Proof& proof,
@@ -167,9 +173,7 @@ void mend_last_digits(const Problem& problem, double gap, Solution& solution, Pr
 }
 
 std::string why_rounding(const Problem& problem, double gap, const Proof& proof) {
-  if (proof.relative_gap <= gap || !(proof.plain_rounding > kWorthMending * gap * proof.primal)) {
-    return "";
-  }
+  if (proof.relative_gap <= gap || !(proof.plain_rounding > gap * proof.primal)) return "";
   double largest = 0;
   problem.data->visit([&](const auto& m) {
     for (std::uint64_t k = 0; k < m.nonzeros(); ++k) {

@@ -332,8 +332,16 @@ void CostTraining::keep(std::size_t k, const Problem& problem, Solution& solutio
       std::ranges::fill(solution.w, 0.0);
       proof = certify(problem, solution.w, solution.alpha, pool, t_.comm, asked);
     }
+    if (!std::isfinite(proof.primal)) {
+      fail("solver.nonfinite", "the objective is not finite",
+           "scale the data, or take a smaller cost");
+    }
     if (ended && t_.gap > 0 && t_.comm == nullptr) {
-      mend_last_digits(problem, t_.gap, solution, proof, pool);
+      try {
+        mend_last_digits(problem, t_.gap, solution, proof, pool);
+      } catch (const Interrupted&) {
+        // What was mended until then is proved, and so is what was not.
+      }
     }
     if (proof.dual == 0) std::ranges::fill(solution.alpha, 0.0);  // which proves as much
     if (ended && t_.gap > 0) {

@@ -16,7 +16,7 @@ __all__ = ["Certificate", "Model", "Verification", "read_model", "verify"]
 
 
 class Certificate(NamedTuple):
-    """How good a model is, computed from the data: no hyperplane has a value below ``dual``.
+    """How good a model is, computed from the data and rounded outwards: no hyperplane has a value below ``dual``.
 
     The value is 1/2 |w|^2 + C sum_i c_i max(0, 1 - y_i (<w, x_i> + b)); of several classes the sum over
     them, and ``relative_gap`` the worst.
@@ -39,6 +39,10 @@ class Verification(NamedTuple):
     """Whether what the model says of itself follows from the data."""
     recomputed: Certificate
     stored: Certificate
+    proved: bool
+    """Whether the bound follows from the model's witness, or was found (``prove``)."""
+    why: str
+    """What does not agree, in words; empty if all does."""
 
 
 class Model:
@@ -181,8 +185,8 @@ def verify(model: Any, X: Any, y: ArrayLike | None = None, sample_weight: ArrayL
     else:
         data = model._training_data(X, y, sample_weight)
         model = model.model_
-    agrees, recomputed, stored = _core.verify(model._core, data._core, prove, gap, n_jobs)
-    return Verification(agrees, Certificate(*recomputed), Certificate(*stored))
+    agrees, recomputed, stored, proved, why = _core.verify(model._core, data._core, prove, gap, n_jobs)
+    return Verification(agrees, Certificate(*recomputed), Certificate(*stored), proved, why)
 
 
 def scores_of(model: _core.Model, X: Any, threads: int) -> np.ndarray:

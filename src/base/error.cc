@@ -140,6 +140,9 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
      "Look at the first of them: `hinge check` lists all bad rows of a file."},
     {"data.value", kData, "A feature value is not a decimal number.",
      "Write values such as 0.25 or 2.5e-3."},
+    {"data.value.f32", 0, "float32 loses digits of the data that may matter.",
+     "Keep values in double with --precision f64, or subtract what a column's values have in "
+     "common."},
     {"data.value.f32-range", kData, "A value is too large for float32.",
      "Scale the data, or keep values in double with --precision f64."},
     {"data.value.missing", kData, "A feature has an index but no value.",

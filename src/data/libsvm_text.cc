@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "data/dataset_builder.h"
+#include "data/float_columns.h"
 #include "data/text_chunks.h"
 
 namespace hinge {
@@ -117,7 +118,14 @@ class Assembly {
     arrays_.columns.shrink();
     arrays_.values.shrink();
     arrays_.labels.shrink();
-    return DatasetBuilder::build(std::move(arrays_), features, static_cast<int>(base), full);
+    Dataset data =
+        DatasetBuilder::build(std::move(arrays_), features, static_cast<int>(base), full);
+    if (!oddities_.rounded()) {  // of which one warning is enough
+      if (std::optional<Error> lost = look_for_lost_digits(data)) {
+        warnings.push_back(*std::move(lost));
+      }
+    }
+    return data;
   }
 
  private:

@@ -206,6 +206,8 @@ void Oddities::warn(std::vector<Error>& warnings) const {
   };
   add("data.index.unsorted", unsorted_, "rows were not sorted by index; sorted");
   add("data.value.underflow", underflow_, "values were too small to be kept exactly");
+  add("data.value.f32", rounded_,
+      "rows have whole numbers beyond 2^24 that float32 does not hold: --precision f64 does");
   add("data.qid.ignored", qid_, "rows carry a qid; ignored");
 }
 

@@ -82,9 +82,11 @@ class Oddities {
     merge(index_zero_, batch.index_zero, file, lines);
     merge(unsorted_, batch.unsorted, file, lines);
     merge(underflow_, batch.underflow, file, lines);
+    merge(rounded_, batch.rounded, file, lines);
     merge(qid_, batch.qid, file, lines);
   }
   bool index_zero() const { return index_zero_.count > 0; }
+  bool rounded() const { return rounded_.count > 0; }
   void warn(std::vector<Error>& warnings) const;  // one a kind
 
  private:
@@ -96,7 +98,7 @@ class Oddities {
   static void merge(Place& place, const Oddity& found, const std::string& file,
                     std::uint64_t lines);
 
-  Place index_zero_, unsorted_, underflow_, qid_;
+  Place index_zero_, unsorted_, underflow_, rounded_, qid_;
 };
 
 }  // namespace hinge

@@ -49,12 +49,13 @@ bool ends_token(char c) {
 }
 
 // mantissa / 10^places, correctly rounded; false if that takes more than one exact division.
-bool exact_quotient(std::uint64_t mantissa, int places, double& value) {
+// `rounded` becomes true for a whole number that a float does not hold.
+bool exact_quotient(std::uint64_t mantissa, int places, double& value, bool&) {
   if (mantissa > (std::uint64_t{1} << 53)) return false;
   value = static_cast<double>(mantissa) / kDoublePow10[places];
   return true;
 }
-bool exact_quotient(std::uint64_t mantissa, int places, float& value) {
+bool exact_quotient(std::uint64_t mantissa, int places, float& value, bool& rounded) {
   if (mantissa <= (1U << 24) && places <= 10) {
     value = static_cast<float>(mantissa) / kFloatPow10[places];
     return true;
@@ -62,10 +63,11 @@ bool exact_quotient(std::uint64_t mantissa, int places, float& value) {
   // Through double: rounding twice differs from rounding once only if the double lies exactly
   // between two floats. (Values here are 0 or >= 1e-16, far from float's subnormals.)
   double wide;
-  if (!exact_quotient(mantissa, places, wide)) return false;
+  if (!exact_quotient(mantissa, places, wide, rounded)) return false;
   constexpr std::uint64_t kDropped = (std::uint64_t{1} << 29) - 1;
   if ((std::bit_cast<std::uint64_t>(wide) & kDropped) == std::uint64_t{1} << 28) return false;
   value = static_cast<float>(wide);
+  if (places == 0 && static_cast<double>(value) != wide) rounded = true;
   return true;
 }
 
@@ -74,10 +76,11 @@ bool exact_quotient(std::uint64_t mantissa, int places, float& value) {
 // takes the registers that parse_value() needs.
 template <class Value>
 [[gnu::noinline, gnu::cold]] const char* parse_general(const char* token, const char* p,
-                                                       Value& value) {
-  while (!ends_token(*p)) {
+                                                       Value& value, bool& rounded) {
+  bool whole = true;
+  for (p = token; !ends_token(*p); ++p) {
     if (p - token > 64) return nullptr;
-    ++p;
+    whole = whole && ((*p >= '0' && *p <= '9') || (p == token && *p == '-'));
   }
   const auto result = fast_float::from_chars(token, p, value);
   if (result.ec != std::errc() || result.ptr != p) return nullptr;
@@ -85,13 +88,18 @@ template <class Value>
   const Value size = std::abs(value);
   const bool usual =
       size >= std::numeric_limits<Value>::min() && size <= std::numeric_limits<Value>::max();
+  if (std::is_same_v<Value, float> && whole && size >= Value{1 << 24}) {
+    double wide = 0;
+    fast_float::from_chars(token, p, wide);
+    rounded = rounded || wide != static_cast<double>(value);
+  }
   return usual ? p : nullptr;
 }
 
 // Parses a decimal number at p. Returns the byte after it, which ends a token, or nullptr. Whether
 // it is zero is told apart from the value so that nothing waits for the division.
 template <class Value>
-const char* parse_value(const char* p, Value& value, bool& nonzero) {
+const char* parse_value(const char* p, Value& value, bool& nonzero, bool& rounded) {
   const char* const token = p;
   const bool negative = *p == '-';
   p += negative;
@@ -120,9 +128,9 @@ const char* parse_value(const char* p, Value& value, bool& nonzero) {
     }
   }
   if (whole + places == 0) return nullptr;
-  if (!ends_token(*p) || !exact_quotient(mantissa, places, value)) {
+  if (!ends_token(*p) || !exact_quotient(mantissa, places, value, rounded)) {
     nonzero = true;
-    return parse_general(token, p, value);
+    return parse_general(token, p, value, rounded);
   }
   if (negative) value = -value;
   nonzero = mantissa != 0;
@@ -138,7 +146,7 @@ void RowBatch<Value>::reset(std::size_t bytes) {
   row_lines.clear();
   errors.clear();
   nonzeros = lines = max_index = 0;
-  index_zero = unsorted = underflow = qid = {};
+  index_zero = unsorted = underflow = qid = rounded = {};
   // A feature takes at least four bytes (" 1:1"), the first of an unlabelled row three.
   const std::size_t most = bytes / 3 + 8;
   if (columns.size() < most) {
@@ -169,6 +177,7 @@ const char* parse_fast(const char* line, const RowRules& rules, RowBatch<Value>&
   Value* const values = batch.values.data();
   std::uint64_t k = batch.nonzeros;
   std::int64_t previous = -1;
+  bool rounded = false;
   bool at_feature = !rules.labels;  // an unlabelled row begins with one, without a blank
   while (at_feature || *p == ' ') {
     p += !at_feature;
@@ -185,7 +194,7 @@ const char* parse_fast(const char* line, const RowRules& rules, RowBatch<Value>&
     previous = index;
     Value value;
     bool nonzero;
-    p = parse_value(p + count + 1, value, nonzero);
+    p = parse_value(p + count + 1, value, nonzero, rounded);
     if (p == nullptr) return nullptr;
     columns[k] = static_cast<std::uint32_t>(index) - rules.base;
     values[k] = value;
@@ -197,6 +206,11 @@ const char* parse_fast(const char* line, const RowRules& rules, RowBatch<Value>&
     double squares = 0;
     for (std::uint64_t i = batch.nonzeros; i < k; ++i) squares += values[i] * values[i];
     if (!(squares <= std::numeric_limits<double>::max())) return nullptr;
+  }
+  // The first is left to the careful parser, which says where it is.
+  if (rounded && batch.rounded.count++ == 0) {
+    batch.rounded = {};
+    return nullptr;
   }
   if (k > batch.nonzeros) batch.max_index = std::max(batch.max_index, columns[k - 1] + rules.base);
   batch.nonzeros = k;

@@ -40,9 +40,10 @@ struct RowBatch {
   std::vector<std::uint64_t> row_lines;  // if keep_lines: on which line of the chunk each row is
 
   Oddity index_zero, unsorted, underflow, qid;
+  Oddity rounded;             // rows with whole numbers that a float does not hold
   std::vector<Error> errors;  // line = line of the chunk, file not set
 
-  bool odd() const { return unsorted.count + underflow.count + qid.count > 0; }
+  bool odd() const { return unsorted.count + underflow.count + qid.count + rounded.count > 0; }
 
   // Makes room for the rows of `bytes` bytes of text and forgets the rows there are.
   void reset(std::size_t bytes);

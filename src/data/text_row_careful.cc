@@ -207,7 +207,7 @@ std::uint32_t parse_index(std::string_view token, const RowRules& rules) {
 }
 
 template <class Value>
-Value parse_number(std::string_view token, bool& underflow) {
+Value parse_number(std::string_view token, bool& underflow, bool& rounded) {
   if (names_nonfinite(token)) {
     bad(token, "data.value.nonfinite",
         fmt::format("feature value is not a finite number: {}", quoted(token)),
@@ -232,6 +232,9 @@ Value parse_number(std::string_view token, bool& underflow) {
                         ? std::abs(value) < std::numeric_limits<Value>::min()
                         : value == 0;
   underflow = decimal.has_nonzero_digit && lost;
+  const std::string_view digits = token.substr(token[0] == '-' || token[0] == '+' ? 1 : 0);
+  rounded = std::is_same_v<Value, float> && digits.find_first_not_of("0123456789") == digits.npos &&
+            to_value<double>(token) != static_cast<double>(value);
   return value;
 }
 
@@ -302,6 +305,7 @@ class CarefulRow {
   const char* qid = nullptr;
   const char* underflow = nullptr;
   std::uint64_t underflows = 0;
+  const char* rounded = nullptr;
 
   void read() {
     if (rules_.labels) {
@@ -341,8 +345,9 @@ class CarefulRow {
       bad(token, "data.value.missing", fmt::format("feature {} has no value", index),
           cut_off(token));
     }
-    bool lost = false;
-    const Value value = parse_number<Value>(number, lost);
+    bool lost = false, inexact = false;
+    const Value value = parse_number<Value>(number, lost, inexact);
+    if (inexact && rounded == nullptr) rounded = number.data();
     if (lost) {
       ++underflows;
       if (underflow == nullptr) underflow = number.data();
@@ -418,6 +423,7 @@ void parse_careful(const char* line, const char* end, bool unterminated, const R
     }
     if (row.qid != nullptr) note(batch.qid, 1, batch.lines, column(row.qid));
     if (unsorted != nullptr) note(batch.unsorted, 1, batch.lines, column(unsorted));
+    if (row.rounded != nullptr) note(batch.rounded, 1, batch.lines, column(row.rounded));
     if (row.underflows > 0)
       note(batch.underflow, row.underflows, batch.lines, column(row.underflow));
     for (const Feature& f : row.features) {

@@ -91,6 +91,8 @@ Shortfall long_shortfall(const Problem& problem, const CsrView<Value>& m, std::u
     high = next.sum;
     low += next.error + rest;
     rounded += std::abs(next.error) + std::abs(rest);
+    // The rest of a product so small may be too small for a double.
+    if (std::abs(product) < 0x1p-960 && factor != 0 && weight != 0) rounded += kTiny;
   };
   for (std::size_t k = 0; k < m.size_of(i); ++k) {
     add(static_cast<double>(m.values_of(i)[k]), w[m.columns_of(i)[k]]);
