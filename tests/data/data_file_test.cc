@@ -206,15 +206,19 @@ TEST_F(DamagedDataFile, EveryFlippedBitIsRefused) {
   }
 }
 
-TEST_F(DamagedDataFile, ThousandsOfFlipsOfALargeOneAreRefused) {
-  const int flips = testing::at_length() ? 10'000 : 100;
+// In four parts, which are run at the same time as others.
+class DamagedLargeFile : public DamagedDataFile, public ::testing::WithParamInterface<int> {};
+INSTANTIATE_TEST_SUITE_P(Parts, DamagedLargeFile, ::testing::Range(0, 4));
+
+TEST_P(DamagedLargeFile, ThousandsOfFlipsAreRefused) {
+  const int flips = (testing::at_length() ? 10'000 : 100) / 4;
   save(testing::random_dataset({.rows = 45'000, .features = 300, .nonzeros = 30}));
   const std::string path = folder_ / "d.hinge";
   const auto size = std::filesystem::file_size(path);
   ASSERT_GT(size, std::uintmax_t{10} << 20);
   const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_GE(fd, 0);
-  Random random(7);
+  Random random(7, static_cast<std::uint64_t>(GetParam()), 0);
   int accepted = 0;
   for (int k = 0; k < flips; ++k) {
     const auto at = static_cast<off_t>(random.below(size));
