@@ -27,6 +27,12 @@ double rounding_allowance(double gap) {
   return std::min(5e-10, gap / 100);
 }
 
+// A model whose certificate is no number could not be read.
+void require_finite(double primal) {
+  if (std::isfinite(primal)) return;
+  fail("solver.nonfinite", "the objective is not finite", "scale the data, or take a smaller cost");
+}
+
 // From the box of one problem into that of another with the same rows: each variable keeps its
 // share of its bound, so that with another C alpha is a multiple of what it was. Rounding may have
 // put it beyond its bound.
@@ -66,8 +72,12 @@ CostTraining::CostTraining(Training& training, const TrainReport& shape, std::si
   if (!(origin.cost > 0) || !std::isfinite(origin.cost)) {
     fail("usage.value", "lambda and the weights give a cost that is not a finite number > 0");
   }
+  const PlainArithmetic plain;
   initial_primal_ = product_up(origin.cost, t_.total);
-  if (t_.total_off > 0) initial_primal_ = up(initial_primal_ * up(1 + t_.total_off));
+  if (t_.total_off > 0) {
+    const double lost = static_cast<double>(t_.whole.rows) * kTiny;  // where U_i underflow
+    initial_primal_ = up(up(initial_primal_ * up(1 + t_.total_off)) + lost);
+  }
   report_.lambda = 1 / (origin.cost * t_.total);
   end_.cost = origin.cost;
   end_.start.resize(report_.model.problems.size());
@@ -149,6 +159,7 @@ bool CostTraining::skip(std::size_t first, std::size_t last) {
       }
       continue;
     }
+    require_finite(initial_primal_);
     out.certificate = {.primal = initial_primal_, .dual = 0, .relative_gap = 1, .bound = "witness"};
     if (t_.witness) out.witness.states.assign((t_.whole.rows + 3) / 4, 0);
   }
@@ -319,6 +330,7 @@ void CostTraining::keep(std::size_t k, const Problem& problem, Solution& solutio
   Model& model = report_.model;
   BinaryProblem& out = model.problems[k];
   const Stopwatch certify_clock;
+  const PlainArithmetic plain;
   if (problem.free_bias) balance(problem, solution.alpha);
   round_as_stored(problem, solution.w);
   const double asked = t_.gap > 0 ? t_.gap : 1;
@@ -332,10 +344,7 @@ void CostTraining::keep(std::size_t k, const Problem& problem, Solution& solutio
       std::ranges::fill(solution.w, 0.0);
       proof = certify(problem, solution.w, solution.alpha, pool, t_.comm, asked);
     }
-    if (!std::isfinite(proof.primal)) {
-      fail("solver.nonfinite", "the objective is not finite",
-           "scale the data, or take a smaller cost");
-    }
+    require_finite(proof.primal);
     if (ended && t_.gap > 0 && t_.comm == nullptr) {
       try {
         mend_last_digits(problem, t_.gap, solution, proof, pool);
@@ -416,6 +425,7 @@ void CostTraining::keep_in_kernel() {
   for (std::size_t k = 0; k < model.problems.size(); ++k) {
     if (proofs[k].bounded() && proofs[k].dual == 0)
       std::ranges::fill(alphas[k], 0.0);  // which proves as much
+    if (proofs[k].known()) require_finite(proofs[k].primal);
     model.problems[k].certificate = proofs[k];
     const bool keeps = t_.witness && !alphas[k].empty();
     if (keeps) model.problems[k].witness = compact(problems[k], alphas[k]);

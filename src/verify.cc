@@ -14,6 +14,7 @@
 #include "data/columns.h"
 #include "data/problem.h"
 #include "proof/certificate.h"
+#include "proof/outward.h"
 #include "proof/witness.h"
 #include "solve/solver.h"
 
@@ -204,19 +205,21 @@ std::string wrong_labels(const Model& model, const Dataset& data) {
 }
 
 // Why what was stored does not follow from what was found; empty if it does. Both are intervals
-// that contain the same numbers, so they must meet; and a stored one that is much wider was not
-// computed from these rows.
+// that contain the same numbers, so the stored one must not end before the other has begun; and one
+// that is much wider than plain sums make it was not computed from these rows.
 std::string wrong_claim(const BinaryProblem& stored, const Proof& found, bool provable) {
   const Certificate& claimed = stored.certificate;
   if (!claimed.known()) return "";  // nothing is claimed
-  const double slack = kAgreement * std::abs(found.primal);
+  if (!std::isfinite(found.primal)) return "its primal value is not finite";
+  const double slack = kAgreement * std::abs(found.primal) + 4 * found.plain_rounding;
   if (!(claimed.primal >= found.primal_low)) return "its primal value is below that of its weights";
-  if (!(claimed.primal <= found.primal + slack))
+  if (!(claimed.primal <= found.primal + slack)) {
     return "its primal value is not that of its weights";
-  if (!provable) return claimed.bound == "none" ? "" : "it has a bound, which this kernel has not";
+  }
   if (claimed.bound == "none") {
     return claimed.dual == 0 && claimed.relative_gap == 1 ? "" : "it has a gap without a bound";
   }
+  if (!provable) return "it has a bound, which this kernel has not";
   Certificate again = claimed;
   set_gap(again);
   if (!(std::abs(again.relative_gap - claimed.relative_gap) <= kAgreement)) {
@@ -252,6 +255,7 @@ Result<VerifyReport> verify(const Model& model, const Dataset& original,
     if (!(options.gap > 0 && options.gap <= 1)) {
       fail("usage.value", "gap: expected a number in (0, 1]");
     }
+    const PlainArithmetic plain;
     const StopToken stop(options.stop);
     Pool pool(options.threads, &stop);
     check_data(model, original, pool);

@@ -283,18 +283,21 @@ Interval dual_value(const Problem& problem, std::span<const double> alpha,
   if (problem.free_bias) v.back() = all.bias.sum + all.bias.error;
   double sums[] = {sum_of(alpha, [](double a) { return a; }), all.squares, all.rows, all.products};
   double ranks = 0, alphas = static_cast<double>(alpha.size()),
-         chunk = static_cast<double>(rows_of_chunk(problem));
+         joints = static_cast<double>(parts.size()),
+         chunk =
+             static_cast<double>(std::min<std::uint64_t>(rows_of_chunk(problem), problem.y.size()));
   if (comm != nullptr) {
     ranks = static_cast<double>(comm->size());
     alphas = comm->max(alphas);
     chunk = comm->max(chunk);
+    joints = comm->max(joints);
     all.most = comm->max(all.most);
     comm->sum(sums);
     comm->sum(v);
   }
   const auto [total, squares, rows, products] = sums;
   if (total == 0) return {};
-  const double additions = (rows + 2 * static_cast<double>(parts.size()) + 2) * kUnit;
+  const double additions = (rows + 2 * joints + 2) * kUnit;
   if (!(additions < 0x1p-12)) return {-std::numeric_limits<double>::infinity(), 0};
   // It is more than (1 + u)^k for all k that occur here, and than the roundings of these lines.
   constexpr double kMore = 1.001;
@@ -389,9 +392,10 @@ void set_gap(Certificate& certificate) {
   const PlainArithmetic plain;
   const double left = certificate.primal - certificate.dual;
   const double gap = left == 0 ? 0.0 : up(up(left) / certificate.primal);
-  certificate.relative_gap = certificate.primal == 0 ? 0.0
-                             : !std::isfinite(gap)   ? 1.0
-                                                     : std::clamp(gap, 0.0, 1.0);
+  const bool unknown = certificate.bound == "none" || certificate.primal < 0 || !std::isfinite(gap);
+  certificate.relative_gap = unknown                   ? 1.0
+                             : certificate.primal == 0 ? 0.0
+                                                       : std::clamp(gap, 0.0, 1.0);
 }
 
 Proof make_proof(const Interval& primal, const Interval* dual) {

@@ -45,8 +45,8 @@ std::vector<Proof> certify(std::span<const Problem> problems, const KernelFuncti
                            const Dataset& support, std::span<const double> coefficients,
                            std::span<const std::vector<double>> alphas, Pool& pool);
 
-// Sets relative_gap from primal and dual: (P - D)/P, rounded up; 0 when P is 0, 1 where that is no
-// number.
+// Sets relative_gap from primal and dual: (P - D)/P, rounded up; 0 when P is 0, 1 without a bound
+// and where that is no number.
 void set_gap(Certificate& certificate);
 
 // What both certify() end with: intervals become a certificate. Throws Failure (run.internal) if

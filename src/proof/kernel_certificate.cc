@@ -40,7 +40,8 @@ void apply(const KernelFunction& kernel, Values& values, const Lanes& squares, d
   const double gamma = kernel.gamma, coef0 = kernel.coef0;
   const double depth = (size + 4) * kUnit;
   const auto dot_off = [&](std::size_t b) {
-    return depth * (std::sqrt(square) * std::sqrt(squares[b])) + 2 * size * kTiny;
+    const double lost = size * kTiny;  // what squares may have underflowed by
+    return depth * (std::sqrt(square + lost) * std::sqrt(squares[b] + lost)) + 2 * lost;
   };
   // gamma dot + coef0, and how far it is off.
   const auto inner = [&](std::size_t b) {
@@ -69,7 +70,7 @@ void apply(const KernelFunction& kernel, Values& values, const Lanes& squares, d
       case KernelKind::sigmoid: {
         const auto [base, off] = inner(b);
         values.value[b] = std::tanh(base);
-        values.off[b] = off + kLibrary * std::abs(values.value[b]);
+        values.off[b] = off + kLibrary * std::abs(values.value[b]) + 4 * kTiny;
         break;
       }
     }
@@ -330,10 +331,13 @@ class KernelProof {
     const auto rows = static_cast<double>(count);
     // In a task the rows before it are met with every eight of its own.
     const double depth = 16 + rows * (kRowsOfTask / kLanes) + rows / kRowsOfTask + 8;
+    double largest = 0;
+    for (const double factor : a) largest = std::max(largest, std::abs(factor));
     std::vector<Interval> squares(planes);
     for (std::size_t c = 0; c < planes; ++c) {
       const double* const sum = &sums[kNumbers * c];
-      const double off = 1.001 * (sum[2] + gamma(depth) * sum[1]) + rows * rows * 2 * kTiny;
+      const double off =
+          1.001 * (sum[2] + gamma(depth) * sum[1]) + rows * rows * 2 * (1 + largest) * kTiny;
       squares[c] = {down(sum[0] - off), up(sum[0] + off)};
       if (count == 0) squares[c] = {};
     }

@@ -125,6 +125,23 @@ class ForgedTest(Case):
 
 
 class ProofTest(Case):
+    def test_a_bias_so_large_that_the_primal_overflows(self):
+        self.hinge("train", "d.svm", "m", "--bias", "free")
+        model = Forged(self.dir / "m")
+        model.arrays["bias"][0] = 1.2e308
+        self.write("forged", model.to_bytes())
+        run = self.hinge("verify", "forged", "d.svm", code=DISAGREES)
+        self.assertIn("its primal value is not finite", run.err)
+
+    def test_a_gap_where_the_kernel_has_no_bound(self):
+        self.hinge("train", "d.svm", "m", "--kernel", "sigmoid")
+        self.hinge("verify", "m", "d.svm")
+        model = Forged(self.dir / "m")
+        model.claim(dual=model.claimed["primal"] * (1 - 1e-6), relative_gap=1e-6)
+        self.write("forged", model.to_bytes())
+        run = self.hinge("verify", "forged", "d.svm", code=DISAGREES)
+        self.assertIn("a gap without a bound", run.err)
+
     def test_a_bound_without_a_witness_is_not_proved(self):
         self.hinge("train", "d.svm", "m", "--no-witness")
         run = self.hinge("verify", "m", "d.svm", code=NOT_PROVED)
