@@ -1,13 +1,16 @@
 // Parts of a data set: some of its rows, some of its columns. Data whose columns are few among very
-// many numbers (hashed features, say) is worked on without the numbers that do not occur.
+// many numbers (hashed features, say) is worked on without the numbers that do not occur. And
+// columns of which float32 keeps too little.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/parallel.h"
 #include "hinge/dataset.h"
+#include "hinge/result.h"
 
 namespace hinge {
 
@@ -23,5 +26,10 @@ Dataset keep_rows(const Dataset& data, std::span<const std::uint64_t> rows,
 
 // Whether so few of the columns occur that `vectors` vectors over all of them would be a waste.
 bool are_sparse(std::uint64_t occurring, std::uint64_t columns, std::uint64_t vectors);
+
+// A warning (data.value.f32) where the rounding of a column's values to float32 may exceed a
+// thousandth of their standard deviation, as it does where they are large and nearly the same; of
+// the first such column. Looks at some rows spread through the data.
+std::optional<Error> look_for_lost_digits(const Dataset& data);
 
 }  // namespace hinge

@@ -17,8 +17,8 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "data/columns.h"
 #include "data/dataset_builder.h"
-#include "data/float_columns.h"
 #include "data/text_chunks.h"
 
 namespace hinge {

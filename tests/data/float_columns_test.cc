@@ -1,4 +1,4 @@
-#include "data/float_columns.h"
+#include "data/columns.h"
 
 #include <gtest/gtest.h>
 
