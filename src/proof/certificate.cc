@@ -78,8 +78,8 @@ Shortfall shortfall(const Problem& problem, const CsrView<Value>& m, std::uint64
           kUnit * ((score_depth(m.size_of(i)) + 4) * size + 2)};
 }
 
-// The same with twice the digits: products and sums leave their rounding to a second sum. Where
-// nothing was rounded, nothing is off.
+// This computes it with twice the digits: products and sums leave their rounding to a second sum.
+// Where nothing was rounded, nothing is off.
 template <class Value>
 Shortfall long_shortfall(const Problem& problem, const CsrView<Value>& m, std::uint64_t i,
                          std::span<const double> w) {
@@ -111,7 +111,7 @@ struct LossPart {
   double most = 0;        // and the most values in a row
 };
 
-// Of the rows begin .. end - 1.
+// This sums the losses of the rows begin .. end - 1.
 template <bool twice, class Value>
 LossPart loss(const Problem& problem, const CsrView<Value>& m, std::span<const double> w,
               std::uint64_t begin, std::uint64_t end) {
@@ -195,8 +195,7 @@ double square_in_lanes(const Value* values, std::size_t size) {
   return sum;
 }
 
-// With twice the digits products, too, leave their rounding to the second sum, and there are no
-// chunks.
+// `twice`: products, too, leave their rounding to the second sum, and there are no chunks.
 template <bool twice, class Value>
 Combination combine(const Problem& problem, const CsrView<Value>& m, std::span<const double> alpha,
                     std::uint64_t begin, std::uint64_t end, const Pool& pool) {

@@ -40,13 +40,13 @@ inline double down(double x) {
   return std::nextafter(x, -std::numeric_limits<double>::infinity());
 }
 
-// At least k u / (1 - k u); infinite where that means nothing.
+// The result is at least k u / (1 - k u), and infinite where that means nothing.
 inline double gamma(double k) {
   const double share = k * kUnit;  // exact: kUnit is a power of two
   return share < 0.25 ? up(share / down(1 - share)) : std::numeric_limits<double>::infinity();
 }
 
-// At least a b, and a b itself if that is a double.
+// The result is at least a b, and a b itself if that is a double.
 inline double product_up(double a, double b) {
   const double product = a * b;
   return std::fma(a, b, -product) > 0 ? up(product) : product;
