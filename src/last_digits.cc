@@ -14,7 +14,7 @@ namespace {
 // The share of the gap asked for that rounding must make out to be worth looking at.
 constexpr double kWorthMending = 1e-3;
 
-constexpr double kMostVisits = 3e7;  // of values, by descent with twice the digits: about a second
+constexpr double kMostVisits = 3e7;  // of values, by descent with twice the digits
 constexpr int kMostEpochs = 2000;
 
 struct Long {

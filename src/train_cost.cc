@@ -21,12 +21,6 @@ namespace {
 // Counted from a signal, the certificate may take so many seconds; else it is left out.
 constexpr double kCertifyGrace = 0.75;
 
-// What certify() may add to a gap by rounding outwards, on ordinary data: solvers are asked for
-// that much less.
-double rounding_allowance(double gap) {
-  return std::min(5e-10, gap / 100);
-}
-
 // A model whose certificate is no number could not be read.
 void require_finite(double primal) {
   if (std::isfinite(primal)) return;
@@ -192,7 +186,7 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
   std::vector<Problem> problems;
   std::vector<Monitor> monitors;
   std::vector<Start> starts;
-  const Limits limits = {.gap = t_.gap - rounding_allowance(t_.gap),
+  const Limits limits = {.gap = t_.gap - most_rounding(t_.gap),
                          .seconds = t_.options.time_limit,
                          .passes = t_.options.max_passes,
                          .stop = t_.control.stop,
@@ -337,8 +331,7 @@ void CostTraining::keep(std::size_t k, const Problem& problem, Solution& solutio
   try {
     const Pool::Grace grace(pool, kCertifyGrace);
     Proof proof = certify(problem, solution.w, solution.alpha, pool, t_.comm, asked);
-    // Where planes cancel each other, their rounding may leave points that are worse than 0;
-    // dual variables that an interrupt left unmeasured may be so too.
+    // Where planes cancel each other, their rounding may leave points that are worse than 0.
     if (cutting_planes(t_.choice.solver) && t_.control.start == nullptr &&
         proof.primal > initial_primal_) {
       std::ranges::fill(solution.w, 0.0);

@@ -12,10 +12,8 @@
 namespace hinge {
 namespace {
 
-// Above this share of the primal, and above this share of the gap asked for, rounding is worth a
-// second computation with twice the digits; of few values that takes no time, and is worth it
-// sooner.
-constexpr double kMostRounding = 5e-10, kMostOfGap = 0.01, kMostOfFew = 1e-14;
+// Few values take no time, and are worth a second computation sooner.
+constexpr double kMostOfFew = 1e-14;
 constexpr std::uint64_t kFewValues = 20'000;
 
 // A computed score and the sum of |x_j w_j|, which says how far it may be off.
@@ -423,9 +421,7 @@ Proof certify(const Problem& problem, std::span<const double> w, std::span<const
                            : comm->sum(alpha.size() == problem.y.size() ? 0.0 : 1.0) == 0;
   Proof proof = prove<false>(problem, w, alpha, bounded, pool, comm);
   const double rounding = proof.rounding();
-  const double most = problem.data->nonzeros() <= kFewValues
-                          ? kMostOfFew
-                          : std::min(kMostRounding, kMostOfGap * gap);
+  const double most = problem.data->nonzeros() <= kFewValues ? kMostOfFew : most_rounding(gap);
   if (comm == nullptr && rounding > most * proof.primal) {
     proof = prove<true>(problem, w, alpha, bounded, pool, nullptr);
   }

@@ -28,6 +28,12 @@ struct Proof : Certificate {
   }
 };
 
+// The share of the primal that rounding may make out where a gap is asked for: above it all is
+// worth a second computation, and solvers are asked for that much less than the gap.
+inline double most_rounding(double gap) {
+  return std::min(5e-10, gap / 100);
+}
+
 // w: problem.dimension() weights. alpha: feasible dual variables, or empty for "no bound known".
 // Where plain sums would leave more than 5e-10 of the primal to rounding, or more than a hundredth
 // of the gap asked for, or of few values anything one could see, all is computed again with twice
