@@ -61,7 +61,8 @@ void Compare::check_options(const std::vector<Solver>& chosen) const {
     if (info.solver.empty() || kNotOurs.contains(info.name)) continue;
     if (command->count("--" + std::string(info.name)) == 0) continue;
     const auto has = [&](Solver solver) {
-      return has_option(chosen_solver(with_solver(options, solver)), info);
+      const bool pegasos = uses_pegasos(with_solver(options, solver));
+      return has_option(pegasos ? Solver::pegasos : solver, info);
     };
     if (std::ranges::none_of(chosen, has)) {
       usage_value(
@@ -128,7 +129,7 @@ std::string slower(const SolverRun& run, const SolverRun& first) {
 std::string verdict(const Comparison& all) {
   const std::vector<std::size_t> order = ranking(all);
   const SolverRun& first = all.runs[order[0]];
-  const std::string_view name = to_string(first.solver);
+  const std::string& name = first.name;
   if (first.status != StopReason::converged) {
     return fmt::format("none reached gap {:g}; {} came closest: {:.2g} after {} s", all.gap, name,
                        first.certificate.relative_gap, figure(first.seconds));
@@ -142,8 +143,8 @@ std::string verdict(const Comparison& all) {
     if (run.status == StopReason::converged && fewer) fewest = &run;
   }
   if (fewest != &first) {
-    text += fmt::format("; {} took the fewest passes: {}", to_string(fewest->solver),
-                        figure(fewest->data_passes));
+    text +=
+        fmt::format("; {} took the fewest passes: {}", fewest->name, figure(fewest->data_passes));
   }
   return text;
 }
@@ -163,9 +164,8 @@ std::string to_text(const Comparison& all) {
     return rows == 0 ? "-" : fmt::format("{:.2f}", 100 * rows / static_cast<double>(all.rows));
   };
   for (const SolverRun& run : all.runs) {
-    table.push_back({std::string(to_string(run.solver)), std::string(to_string(run.status)),
-                     figure(run.seconds), slower(run, first), figure(run.data_passes),
-                     std::to_string(run.iterations),
+    table.push_back({run.name, std::string(to_string(run.status)), figure(run.seconds),
+                     slower(run, first), figure(run.data_passes), std::to_string(run.iterations),
                      or_dash(run.certificate, fmt::format("{:.2e}", run.certificate.relative_gap)),
                      run.certificate.known() ? fmt::format("{:.8g}", run.certificate.primal) : "-",
                      share(run.mean_active()), share(run.mean_search())});
@@ -177,9 +177,9 @@ std::string to_text(const Comparison& all) {
     for (const SolverRun& run : all.runs) {
       if (&run == reference) continue;
       const RunRatios r = relative_to(run, *reference);
-      table.push_back({std::string(to_string(run.solver)), "", figure(r.seconds),
-                       figure(r.iterations), figure(r.mean_active), figure(r.mean_search),
-                       figure(r.objective_seconds), figure(r.search_seconds)});
+      table.push_back({run.name, "", figure(r.seconds), figure(r.iterations), figure(r.mean_active),
+                       figure(r.mean_search), figure(r.objective_seconds),
+                       figure(r.search_seconds)});
     }
     out += "\n" + aligned(table) + "\n";
   }
@@ -206,7 +206,7 @@ Json to_json(const Comparison& all) {
     const Certificate& c = run.certificate;
     const bool planes = run.objective_rows > 0 || run.search_rows > 0;
     runs.push_back(
-        {{"solver", to_string(run.solver)},
+        {{"solver", run.name},
          {"status", to_string(run.status)},
          {"seconds", run.seconds},
          {"data_passes", run.data_passes},

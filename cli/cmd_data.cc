@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <span>
 
 #include "cli.h"
@@ -26,7 +28,9 @@ struct Info {
   int model();
   int dataset();
   int show(const Json& object) const;
+  int show(Json object, const std::string& table, const std::string& name, const Json& list) const;
   int show_path(Json object, std::span<const Model> models) const;
+  int show_classes(Json object, const Model& model) const;
 };
 
 // A JSON object as `name value` lines; nested objects indented.
@@ -47,6 +51,15 @@ std::string as_text(const Json& object, const std::string& indent = "") {
 
 int Info::show(const Json& object) const {
   const Result<void> printed = print(json ? object.dump() + "\n" : as_text(object));
+  return printed.ok() ? 0 : reporter.fail(printed.error());
+}
+
+// The same with a list besides, which people read as a table.
+int Info::show(Json object, const std::string& table, const std::string& name,
+               const Json& list) const {
+  const std::string text = as_text(object) + table;
+  object.add(name, list);
+  const Result<void> printed = print(json ? object.dump() + "\n" : text);
   return printed.ok() ? 0 : reporter.fail(printed.error());
 }
 
@@ -82,29 +95,68 @@ int Info::checkpoint() {
                  {"fingerprint", info->fingerprint}}}});
 }
 
+// A table of certificates: its head, and one line of it. `name` and `status` stand at the ends.
+std::string table_head(std::string_view name, std::string_view status) {
+  return fmt::format("\n{:>11} {:>14} {:>14} {:>9}  {}\n", name, "primal", "bound", "gap", status);
+}
+std::string table_line(const std::string& name, const Certificate& c, std::string_view status) {
+  const bool bound = c.bounded();
+  return fmt::format("{:>11} {:>14} {:>14} {:>9}  {}\n", name,
+                     c.known() ? fmt::format("{:.8g}", c.primal) : "-",
+                     bound ? fmt::format("{:.8g}", c.dual) : "-",
+                     bound ? fmt::format("{:.2g}", c.relative_gap) : "-", status);
+}
+
+void add_certificate(Json& object, const Certificate& c) {
+  object.add("primal", primal_json(c));
+  object.add("dual", or_null(c, c.dual));
+  object.add("relative_gap", or_null(c, c.relative_gap));
+}
+
 // The models of a file with several: a table below what they have in common.
 int Info::show_path(Json object, std::span<const Model> models) const {
   Json list = Json::list();
-  std::string table =
-      fmt::format("\n{:>11} {:>14} {:>14} {:>9}  status\n", "cost", "primal", "bound", "gap");
+  std::string table = table_head("cost", "status");
   for (const Model& model : models) {
     const Certificate c = model.certificate();
     const std::string_view status = to_string(model.origin.status);
-    list.push_back({{"cost", model.origin.cost},
-                    {"status", status},
-                    {"primal", primal_json(c)},
-                    {"dual", or_null(c, c.dual)},
-                    {"relative_gap", or_null(c, c.relative_gap)}});
-    const bool bound = c.bounded();
-    table += fmt::format("{:>11.6g} {:>14} {:>14} {:>9}  {}\n", model.origin.cost,
-                         c.known() ? fmt::format("{:.8g}", c.primal) : "-",
-                         bound ? fmt::format("{:.8g}", c.dual) : "-",
-                         bound ? fmt::format("{:.2g}", c.relative_gap) : "-", status);
+    Json entry = {{"cost", model.origin.cost}, {"status", status}};
+    add_certificate(entry, c);
+    list.push_back(std::move(entry));
+    table += table_line(fmt::format("{:.6g}", model.origin.cost), c, status);
   }
-  const std::string text = as_text(object) + table;
-  object.add("models", list);
-  const Result<void> printed = print(json ? object.dump() + "\n" : text);
-  return printed.ok() ? 0 : reporter.fail(printed.error());
+  return show(std::move(object), table, "models", list);
+}
+
+// How good each hyperplane of several classes is, as a table below the rest; of very many those
+// with the largest gaps.
+int Info::show_classes(Json object, const Model& model) const {
+  constexpr std::size_t kMostLines = 40;
+  const std::vector<std::size_t> candidates = model.candidates();
+  std::vector<std::size_t> order(model.problems.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  Json list = Json::list();
+  for (const BinaryProblem& p : model.problems) {
+    Json entry = {{"class", std::to_string(p.label)}};
+    add_certificate(entry, p.certificate);
+    list.push_back(std::move(entry));
+  }
+  if (order.size() > kMostLines) {
+    std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t k) {
+      return model.problems[k].certificate.relative_gap;
+    });
+    order.resize(kMostLines);
+  }
+  std::string table = table_head("class", "");
+  for (const std::size_t k : order) {
+    const BinaryProblem& p = model.problems[k];
+    const bool wins = std::ranges::binary_search(candidates, k);
+    table += table_line(std::to_string(p.label), p.certificate,
+                        wins ? "" : "nothing was learned: it is never predicted");
+  }
+  const std::size_t left = model.problems.size() - order.size();
+  if (left > 0) table += fmt::format("and {} classes with smaller gaps\n", left);
+  return show(std::move(object), table, "problems", list);
 }
 
 int Info::model() {
@@ -162,6 +214,7 @@ int Info::model() {
                           {"loss", stream.loss / rows},
                           {"error", static_cast<double>(stream.errors) / rows}});
   }
+  if (known && model->problems.size() > 1) return show_classes(std::move(object), *model);
   return show(object);
 }
 

@@ -340,7 +340,7 @@ int Train::run() {
       usage("give MODEL: a pattern has no name to derive one from");
     model_path = default_model_path(data.source);
   }
-  if (chosen_solver(options) == Solver::pegasos) {
+  if (uses_pegasos(options)) {
     if (require_converged && !options.gap) {
       usage("--require-converged needs --gap: Pegasos asks for none of its own");
     }

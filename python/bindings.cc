@@ -455,6 +455,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("kernel", &kernel_of)
       .def_prop_ro("support", [](const Model& model) { return model.support; })
       .def("coefficients", &coefficients, arg("features"))
+      .def_prop_ro("candidates", &Model::candidates)
       .def_prop_ro(
           "intercepts",
           [](const Model& model) {

@@ -5,7 +5,16 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "data/columns.h"
+#include "solve/solver.h"
+
 namespace hinge {
+namespace {
+
+constexpr std::uint64_t kMostColumns = 2500;
+constexpr double kMostMemory = 512.0 * 0x1p20;  // that newton may take in the place of descent
+
+}  // namespace
 
 // Dual descent visits rows, newton factors a matrix of columns x columns. What makes descent slow
 // is C |x|^2, the number of times over that a row of mean length could be fitted by itself: above
@@ -21,18 +30,30 @@ namespace hinge {
 // and only with 20 rows a column, or with 4 and C |x|^2 above 30 (1000 beyond 500 columns), where
 // descent takes 2 to 1000 times as long (wine, breast cancer, 8 x 8 digits, generated rows of 30 to
 // 1000 columns). Below 5,000 rows either takes milliseconds, unless C |x|^2 is large.
+//
+// What no such rule sees (rows far from the origin, columns of different scales) shows when descent
+// crawls; then newton goes on from there (train_cost.cc).
 SolverChoice choose_solver(const TrainOptions& options, const Dataset& data) {
-  if (options.solver != Solver::automatic) return {options.solver, {}};
+  if (options.solver != Solver::automatic) return {options.solver};
   if (!options.pegasos.kernel.linear()) return {Solver::pegasos, "it is the one with kernels"};
-  constexpr double kMostColumns = 2500;
+  SolverChoice choice = {Solver::dual};
+  std::uint64_t occurring = data.features();
+  if (occurring > kMostColumns) {
+    choice.columns = count_columns(data, kMostColumns);
+    occurring = choice.columns.value_or(occurring);
+  }
   const auto rows = static_cast<double>(data.rows()),
-             columns = static_cast<double>(data.features() +
-                                           (options.free_bias || options.bias > 0 ? 1 : 0));
-  if (columns > kMostColumns) {
-    return {Solver::dual, fmt::format("{:.0f} columns are many", columns)};
+             columns =
+                 static_cast<double>(occurring + (options.free_bias || options.bias > 0 ? 1 : 0));
+  choice.may_change = std::min(rows, columns) <= static_cast<double>(kMostColumns) &&
+                      newton_memory(data, static_cast<std::uint64_t>(columns)) <= kMostMemory;
+  if (columns > static_cast<double>(kMostColumns)) {
+    choice.because = fmt::format("{:.0f} columns are many", columns);
+    return choice;
   }
   if (rows < 4 * columns) {
-    return {Solver::dual, fmt::format("there are only {:.2g} rows a column", rows / columns)};
+    choice.because = fmt::format("there are only {:.2g} rows a column", rows / columns);
+    return choice;
   }
   const double cost = options.lambda > 0     ? 1 / (options.lambda * rows)
                       : options.path.empty() ? options.cost
@@ -48,9 +69,10 @@ SolverChoice choose_solver(const TrainOptions& options, const Dataset& data) {
                       : columns <= 150 && rows >= 5000 ? hardness > easy
                       : columns <= 300 && rows >= 5000 ? full && gap <= 1e-4 && hardness >= 1
                                                        : false;
-  const std::string shape =
+  if (newton) choice.solver = Solver::newton;
+  choice.because =
       fmt::format("there are {:.2g} rows a column and C |x|^2 is {:.2g}", rows / columns, hardness);
-  return {newton ? Solver::newton : Solver::dual, shape};
+  return choice;
 }
 
 // Focus takes the same steps however many ranks there are; descent takes more rounds the more ranks
@@ -60,11 +82,11 @@ SolverChoice choose_solver(const TrainOptions& options, const Dataset& data) {
 //   focus      57         75             67                      2e-3 after 10 s and 35 rounds
 //   dual       320        35 (125)       57                      21 (32)
 SolverChoice choose_solver(const TrainOptions& options, const Whole& whole, int ranks) {
-  if (options.solver != Solver::automatic) return {options.solver, {}};
+  if (options.solver != Solver::automatic) return {options.solver};
   if (!options.pegasos.kernel.linear()) return {Solver::pegasos, "it is the one with kernels"};
-  constexpr std::uint64_t kMostColumns = 200'000;
+  constexpr std::uint64_t kMostOnRanks = 200'000;
   const std::uint64_t columns = std::min(whole.features, whole.nonzeros);
-  if (columns > kMostColumns) {
+  if (columns > kMostOnRanks) {
     return {Solver::dual, fmt::format("{} columns are many, for {} ranks", columns, ranks)};
   }
   return {Solver::focus, fmt::format("{} ranks share rows of {} columns", ranks, columns)};

@@ -1,6 +1,8 @@
-// Which solver --solver auto takes, and why.
+// Which solver --solver auto takes, and why. The one place that says.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "data/problem.h"
@@ -11,11 +13,15 @@ namespace hinge {
 
 struct SolverChoice {
   Solver solver;
-  std::string because;  // in words; empty where the solver was named
+  std::string because = {};  // in words; empty where the solver was named
+  // The columns that occur, where numbers are many and these are few: worth working on alone.
+  std::optional<std::uint64_t> columns = {};
+  // Newton may go on where dual descent crawls: matrices are small enough for it.
+  bool may_change = false;
 };
 
-// A function of rows, columns, lengths of rows, costs and gap; never of threads, so that the bits
-// of a model are the same for any number of them.
+// A function of rows, columns that occur, lengths of rows, costs and gap; never of threads, so that
+// the bits of a model are the same for any number of them.
 SolverChoice choose_solver(const TrainOptions& options, const Dataset& data);
 
 // The same on several ranks, where what is sent counts too.

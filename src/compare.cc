@@ -21,13 +21,10 @@ std::vector<TrainOptions> plan(std::span<const Solver> solvers, const TrainOptio
   std::vector<TrainOptions> runs;
   for (const Solver solver : solvers) {
     TrainOptions run = with_solver(options, solver);
-    run.solver = chosen_solver(run);
     run.gap = options.gap.value_or(kDefaultGap);
     run.witness = false;  // models are not kept
     if (std::ranges::find(runs, run.solver, &TrainOptions::solver) != runs.end()) {
-      const auto times = std::ranges::count(solvers, run.solver);
-      fail("usage.value", fmt::format("--solvers: {} is there twice{}", to_string(run.solver),
-                                      times > 1 ? "" : ", once as auto"));
+      fail("usage.value", fmt::format("--solvers: {} is there twice", to_string(run.solver)));
     }
     take(validate(run));
     if (!run.path.empty()) fail("usage.value", "--cost: compare takes one cost, not several");
@@ -69,6 +66,7 @@ bool race(const Dataset& data, const TrainOptions& options, const CompareControl
   // Classes that run side by side are certified while others train: no less than the last record.
   run.seconds = std::max(clock.seconds() - report.certify_seconds,
                          run.trace.empty() ? 0.0 : gap_curve(run).back().seconds);
+  run.name = report.model.origin.solver;
   run.status = report.status;
   run.data_passes = report.data_passes;
   run.certificate = report.model.certificate();

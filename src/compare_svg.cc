@@ -34,17 +34,17 @@ struct Style {
   Marker marker;
 };
 
-// Told apart without colour, too. In the order of Solver, from the first that is not automatic.
+// Told apart without colour, too. In the order of Solver.
 constexpr Style kStyles[] = {
-    {"#0a5a9c", "", Marker::circle},      {"#d04e00", "7 3", Marker::square},
-    {"#767676", "2 3", Marker::plus},     {"#222222", "", Marker::up},
-    {"#a86a00", "9 3 2 3", Marker::down}, {"#00805c", "", Marker::diamond},
-    {"#a8447f", "12 3", Marker::star},    {"#2f87c0", "5 2 2 2", Marker::cross},
+    {"#6a3fa0", "3 2", Marker::circle},    {"#0a5a9c", "", Marker::circle},
+    {"#d04e00", "7 3", Marker::square},    {"#767676", "2 3", Marker::plus},
+    {"#222222", "", Marker::up},           {"#a86a00", "9 3 2 3", Marker::down},
+    {"#00805c", "", Marker::diamond},      {"#a8447f", "12 3", Marker::star},
+    {"#2f87c0", "5 2 2 2", Marker::cross},
 };
 
 const Style& style_of(Solver solver) {
-  const auto place = static_cast<std::size_t>(solver);
-  return kStyles[(place + std::size(kStyles) - 1) % std::size(kStyles)];
+  return kStyles[static_cast<std::size_t>(solver) % std::size(kStyles)];
 }
 
 std::string xml(std::string_view text) {
@@ -376,7 +376,7 @@ class Figure {
     out_ += fmt::format(
         "<polyline points=\"{}\" fill=\"none\" {} stroke-linejoin=\"round\"><title>{}</title>"
         "</polyline>\n",
-        path, stroke(style), xml(to_string(all_.runs[run].solver)));
+        path, stroke(style), xml(all_.runs[run].name));
     // Markers at records, but no closer than can be told apart; the end has a larger one.
     constexpr double kApart = 30;
     Point last = {-kWidth, 0};
@@ -403,8 +403,7 @@ class Figure {
       const bool reached = run.status == StopReason::converged;
       out_ += fmt::format("<path d=\"M{:.1f} {:.1f}h32\" {}/>", kLegend, y - 4, stroke(style));
       out_ += marker_at(style, kLegend + 16, y - 4, 4.2, !reached) + "\n";
-      out_ +=
-          text(kLegend + 40, y, style.colour, "font-weight=\"bold\"", xml(to_string(run.solver)));
+      out_ += text(kLegend + 40, y, style.colour, "font-weight=\"bold\"", xml(run.name));
       const std::string note =
           reached
               ? fmt::format("{} s, {} passes", brief(run.seconds), brief(run.data_passes))

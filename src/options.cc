@@ -519,9 +519,9 @@ Result<Solver> parse_solver(std::string_view name, std::string_view text) {
   return guard([&] { return solver(name, text); });
 }
 
-Solver chosen_solver(const TrainOptions& options) {
-  if (options.solver != Solver::automatic) return options.solver;
-  return options.pegasos.kernel.linear() ? Solver::dual : Solver::pegasos;
+bool uses_pegasos(const TrainOptions& options) {
+  return options.solver == Solver::pegasos ||
+         (options.solver == Solver::automatic && !options.pegasos.kernel.linear());
 }
 
 bool has_option(Solver solver, const OptionInfo& option) {
@@ -535,10 +535,10 @@ bool cutting_planes(Solver solver) {
 
 TrainOptions with_solver(TrainOptions options, Solver solver) {
   options.solver = solver;
-  if (chosen_solver(options) != Solver::pegasos) {
+  if (!uses_pegasos(options)) {
     options.pegasos = {.kernel = options.pegasos.kernel};
   }
-  if (!cutting_planes(chosen_solver(options))) options.planes = {};
+  if (!cutting_planes(solver)) options.planes = {};
   return options;
 }
 
@@ -568,10 +568,10 @@ Result<void> validate(const TrainOptions& o) {
     }
     const PegasosOptions& p = o.pegasos;
     const KernelFunction& kernel = p.kernel;
-    const Solver solver = chosen_solver(o);
-    if (solver != Solver::pegasos && !kernel.linear()) {
-      fail("usage.value", fmt::format("--solver {} takes no kernels; --solver pegasos does",
-                                      kSolvers[static_cast<std::size_t>(solver)]));
+    const bool pegasos = uses_pegasos(o);
+    if (!pegasos && !kernel.linear()) {
+      fail("usage.value",
+           fmt::format("--solver {} takes no kernels; --solver pegasos does", to_string(o.solver)));
     }
     const auto only = [](std::string_view solvers) {
       std::string names;
@@ -581,8 +581,8 @@ Result<void> validate(const TrainOptions& o) {
       }
       fail("usage.value", fmt::format("only --solver {} has {}", solvers, names));
     };
-    if (solver != Solver::pegasos && p != PegasosOptions{}) only(kPegasos);
-    if (!cutting_planes(solver) && o.planes != PlaneOptions{}) only(kCuttingPlanes);
+    if (!pegasos && p != PegasosOptions{}) only(kPegasos);
+    if (!cutting_planes(o.solver) && o.planes != PlaneOptions{}) only(kCuttingPlanes);
     check(o.planes.planes == 0 || (o.planes.planes >= 2 && o.planes.planes <= kMaxPlanes),
           "planes: expected 2 to 10000");
     check(o.planes.mu == 0 || (o.planes.mu >= kLeastMu && o.planes.mu <= 1),

@@ -51,7 +51,7 @@ class Trainer {
            .control = control,
            .choice = comm == nullptr ? choose_solver(options, data)
                                      : choose_solver(options, whole, comm->size()),
-           .gap = options.gap.value_or(chosen_solver(options) == Solver::pegasos ? 0 : kDefaultGap),
+           .gap = options.gap.value_or(uses_pegasos(options) ? 0 : kDefaultGap),
            .comm = comm,
            .whole = std::move(whole)},
         pool_(options.threads, comm == nullptr ? &t_.stop : nullptr) {}
@@ -67,7 +67,7 @@ class Trainer {
     {
       const Pool::Grace grace(pool_, kPrepareGrace);
       const TrainingMemory need =
-          check_data(t_.data, t_.whole, t_.options, t_.choice.solver,
+          check_data(t_.data, t_.whole, t_.options, t_.choice,
                      t_.control.start != nullptr || t_.warm_starts, warnings);
       t_.kernel_memory = kernel_memory(t_.options, need.all());
       const Survey seen =
@@ -86,6 +86,7 @@ class Trainer {
       if (one.report) reports.push_back(std::move(*one.report));
     }
     reports.front().prepare_seconds = prepared;
+    say_what_changed(reports);
     std::vector<Error>& first = reports.front().warnings;
     first.insert(first.begin(), warnings.begin(), warnings.end());
     std::vector<Error>& last = reports.back().warnings;
@@ -110,6 +111,19 @@ class Trainer {
   }
 
  private:
+  // What happened. Models of one run have the same origin, but for the cost.
+  static void say_what_changed(std::span<TrainReport> reports) {
+    std::size_t changed = 0, problems = 0;
+    for (const TrainReport& report : reports) {
+      changed += report.changed;
+      problems += report.model.problems.size();
+    }
+    if (changed == 0) return;
+    std::string how = "; it crawled, and newton went on from there";
+    if (problems > 1) how += fmt::format(", in {} of {} problems", changed, problems);
+    for (TrainReport& report : reports) report.model.origin.because += how;
+  }
+
   struct Done {
     std::optional<TrainReport> report;
     WarmStarts end;        // where neighbours may begin
@@ -139,7 +153,7 @@ class Trainer {
                 t_.rows->nonzeros() >= kWorth;
     const auto* const m = std::get_if<CsrView<double>>(&t_.rows->view());
     if (!t_.floats || m == nullptr) return;
-    const double entry = m->full ? 8 : 12, row = t_.options.free_bias ? 210 : 125;  // bytes
+    const double entry = m->full ? 8 : 12, row = dual_bytes_a_row(t_.options.free_bias);
     const auto problems = static_cast<double>(costs * shape_.model.problems.size());
     const double spare = kShare * entry * static_cast<double>(m->nonzeros()) -
                          row * problems * static_cast<double>(m->rows);
@@ -309,8 +323,8 @@ class Trainer {
     model.kernel = t_.options.pegasos.kernel;
     const std::size_t vectors =
         model.problems.size() * std::max(std::size_t{1}, t_.options.path.size());
-    if (are_sparse(t_.whole.nonzeros, t_.whole.features,
-                   model.kernel.linear() ? vectors : kKernelVectors)) {
+    if (t_.choice.columns || are_sparse(t_.whole.nonzeros, t_.whole.features,
+                                        model.kernel.linear() ? vectors : kKernelVectors)) {
       std::vector<std::uint32_t> columns = t_.comm == nullptr
                                                ? occurring_columns(t_.data, pool_)
                                                : occurring_columns(t_.data, pool_, *t_.comm);

@@ -328,7 +328,7 @@ namespace {
 
 void walk(Archive& archive, Solution& s, Witness& witness, bool& reached) {
   archive(s.w, witness.states, witness.free, s.iterations, s.rows_touched, s.objective_rows,
-          s.search_rows, s.stalled, s.cut_short, reached);
+          s.search_rows, s.stalled, s.passes_left, s.changed, s.cut_short, reached);
 }
 
 // Of alpha: much smaller, and the same.

@@ -19,7 +19,8 @@ constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a t
 }  // namespace
 
 TrainingMemory check_data(const Dataset& data, const Whole& whole, const TrainOptions& options,
-                          Solver solver, bool start, std::vector<Error>& warnings) {
+                          const SolverChoice& choice, bool start, std::vector<Error>& warnings) {
+  const Solver solver = choice.solver;
   const std::size_t classes = whole.classes.size();
   if (whole.rows == 0) fail("data.empty", "no rows");
   if (classes < 2) {
@@ -57,11 +58,14 @@ TrainingMemory check_data(const Dataset& data, const Whole& whole, const TrainOp
   if (solver != Solver::pegasos) {
     const bool sparse = are_sparse(data.nonzeros(), data.features(), planes);
     const std::uint64_t dimension =
-        (sparse ? std::min(data.nonzeros(), data.features()) : data.features()) + 1;
-    const double one = solver == Solver::newton ? newton_memory(data, dimension)
-                       : solver == Solver::dual
-                           ? dual_memory(data, dimension, options.gap.value_or(kDefaultGap))
-                           : planes_memory(data, dimension, solver, options.planes);
+        choice.columns.value_or(sparse ? std::min(data.nonzeros(), data.features())
+                                       : data.features()) +
+        1;
+    const double gap = options.gap.value_or(kDefaultGap);
+    double one = solver == Solver::newton ? newton_memory(data, dimension)
+                 : solver == Solver::dual ? dual_memory(data, dimension, gap, options.free_bias)
+                                          : planes_memory(data, dimension, solver, options.planes);
+    if (choice.may_change) one = std::max(one, newton_memory(data, dimension));
     // Solved side by side.
     const std::uint64_t problems =
         planes * std::clamp<std::uint64_t>(options.path.size(), 1, abreast);

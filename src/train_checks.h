@@ -7,6 +7,7 @@
 
 #include "base/comm.h"
 #include "base/parallel.h"
+#include "choose_solver.h"
 #include "data/problem.h"
 #include "hinge/dataset.h"
 #include "hinge/options.h"
@@ -25,7 +26,7 @@ constexpr std::size_t costs_abreast(Solver solver, std::size_t problems) {
 // Refuses data that cannot be trained on, or not in the memory there is (data.*, limit.*,
 // memory.*); returns how much training takes. `start`: it begins at a model.
 TrainingMemory check_data(const Dataset& data, const Whole& whole, const TrainOptions& options,
-                          Solver solver, bool start, std::vector<Error>& warnings);
+                          const SolverChoice& choice, bool start, std::vector<Error>& warnings);
 
 // Memory for kernel values that are kept, where `need` is what training takes besides; how much
 // there is changes the time only.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -21,10 +22,48 @@ namespace {
 // Counted from a signal, the certificate may take so many seconds; else it is left out.
 constexpr double kCertifyGrace = 0.75;
 
+// Work (monitor.h) of a run that is not over before all is given up for lost: that of some seconds
+// for all its problems together; but for each so many passes, where passes are quick and where they
+// are not.
+constexpr double kMostWork = 1e10, kQuickPass = 1e6, kQuickPasses = 500, kPasses = 10'000;
+constexpr double kJudgeAfter = 0.125;  // of all that
+
+// Newton goes on where descent, after this share of the work that newton would take, is on its way
+// to take so many times as much; but not before there was any work to speak of.
+constexpr double kChangeAfter = 0.5, kChangeAbove = 2, kLeastWork = 1e6;
+
+// A sweep before several problems takes this share of the time, or of the passes, and no more
+// epochs than that; after a signal it takes so many seconds, and multiplications a thread.
+constexpr double kSweepShare = 0.2;
+constexpr std::uint64_t kSweepEpochs = 5;
+constexpr double kSweepGrace = 0.25, kSweepEnd = 0.5, kSweepProducts = 1e8;
+constexpr std::uint64_t kMostSwept = std::uint64_t{256} << 20;  // bytes of dual variables
+
 // A model whose certificate is no number could not be read.
 void require_finite(double primal) {
   if (std::isfinite(primal)) return;
   fail("solver.nonfinite", "the objective is not finite", "scale the data, or take a smaller cost");
+}
+
+// Of a pass over the rows, and of what an iteration takes besides, whatever solver it is.
+double pass_work(const Dataset& rows) {
+  return static_cast<double>(rows.nonzeros()) + 10 * static_cast<double>(rows.rows());
+}
+double iteration_work(const Dataset& rows) {
+  return 1000 + 2 * static_cast<double>(rows.features());
+}
+
+// Why a run ended before its gap, in words; empty where it did not stall.
+std::string why_stalled(const Problem& problem, double gap, const Solution& solution,
+                        const Proof& proof) {
+  if (proof.relative_gap <= gap) return "";
+  std::string why = why_rounding(problem, gap, proof);
+  if (!why.empty()) return why;
+  if (solution.passes_left == 0) return "the last steps brought nothing that rounding would show";
+  return std::isfinite(solution.passes_left)
+             ? fmt::format("at its pace about {:.1g} passes more would be needed",
+                           solution.passes_left)
+             : "for half of all its passes the gap has not fallen";
 }
 
 // From the box of one problem into that of another with the same rows: each variable keeps its
@@ -109,6 +148,9 @@ void CostTraining::solve_all() {
     return static_cast<std::size_t>(found - t_.groups.begin());
   };
   const std::size_t first = group_of(problem_offset_), last = group_of(problem_offset_ + problems);
+  missing_.assign(problems, 0);
+  swept_.resize(problems);
+  if (sweeps_first()) sweep_first();
   if (!report_.model.kernel.linear()) {
     // One after the other, each with all threads: they share out kernel values.
     in_kernel_.resize(problems);
@@ -125,6 +167,7 @@ void CostTraining::solve_all() {
       solve(first + g, alone);
     });
   }
+  finish_missing();
 }
 
 WarmStarts CostTraining::take_end() {
@@ -137,29 +180,202 @@ bool CostTraining::has_start(std::size_t k) const {
   return warm_.cost > 0 ? !warm_.start[k].w.empty() : t_.control.start != nullptr;
 }
 
-// Once a run is interrupted, classes not yet begun are not begun: w = 0 with its certificate.
-// Where there is a start, the solver returns that. The same when the time is up, where each class
-// takes whole passes to begin.
+// Once a run is interrupted, classes not yet begun are not begun (finish_missing()). Where there is
+// a start, the solver returns that. The same when the time is up, where there is something to fall
+// back on, or each class takes whole passes to begin.
 bool CostTraining::skip(std::size_t first, std::size_t last) {
   const bool stop = t_.interrupted();
-  const bool late =
-      cutting_planes(t_.choice.solver) && report_.model.problems.size() > 1 && t_.late();
+  const bool may_skip = cutting_planes(t_.choice.solver) || swept_[first].has_value();
+  const bool late = may_skip && report_.model.problems.size() > 1 && t_.late();
   if ((!stop && !late) || has_start(first)) return false;
   for (std::size_t k = first; k < last; ++k) {
-    BinaryProblem& out = report_.model.problems[k];
-    if (!report_.model.kernel.linear()) {  // judged with the others
-      if (report_.model.kernel.positive_definite()) {
-        in_kernel_[k].solution.alpha.assign(t_.data.rows(), 0.0);
-      }
-      continue;
+    missing_[k] = 1;
+    if (!report_.model.kernel.linear() && report_.model.kernel.positive_definite()) {
+      in_kernel_[k].solution.alpha.assign(t_.data.rows(), 0.0);
     }
-    require_finite(initial_primal_);
-    out.certificate = {.primal = initial_primal_, .dual = 0, .relative_gap = 1, .bound = "witness"};
-    if (t_.witness) out.witness.states.assign((t_.whole.rows + 3) / 4, 0);
   }
   const std::lock_guard lock(mutex_);
   interrupted_ = interrupted_ || stop;
   return true;
+}
+
+// ---- Several problems, of which a limit or a signal may leave some without a solution.
+
+// Whether Pegasos goes over all problems before any other solver begins with the first.
+bool CostTraining::sweeps_first() const {
+  const bool limited = std::isfinite(t_.options.time_limit) || t_.options.max_passes > 0;
+  return limited && report_.model.problems.size() > 1 && t_.comm == nullptr && !has_start(0) &&
+         t_.choice.solver != Solver::pegasos && !t_.interrupted() && !t_.late();
+}
+
+void CostTraining::sweep_first() {
+  std::vector<std::size_t> all(report_.model.problems.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  const double now = t_.clock.seconds();
+  SweepLimit limit = {.seconds = now + kSweepShare * (t_.options.time_limit - now),
+                      .steps = kSweepEpochs * t_.data.rows(),
+                      .stop = t_.control.stop};
+  if (t_.options.max_passes > 0) {
+    const double most = kSweepShare * static_cast<double>(t_.options.max_passes) *
+                        static_cast<double>(t_.data.rows());
+    limit.steps = std::min(limit.steps, static_cast<std::uint64_t>(std::max(1.0, most)));
+  }
+  sweep(all, limit);
+}
+
+// Pegasos on some of the problems, for what it comes to in a given time: rough, but nothing else
+// learns something of all of them as soon.
+void CostTraining::sweep(std::span<const std::size_t> which, const SweepLimit& limit) {
+  const Stopwatch sweep_clock;
+  // One of several threads has at least two: the bits of a class are the same among any others.
+  const std::size_t groups = std::clamp<std::size_t>(
+      which.size() / 2, 1,
+      std::max(static_cast<std::size_t>(pool_.threads()), which.size() / kSweepClasses));
+  const std::uint64_t alpha_bytes = 8 * t_.data.rows() * which.size();
+  const Limits limits = {.gap = 0, .seconds = limit.seconds, .stop = limit.stop};
+  const std::function<void(const Progress&)> nobody;
+  const Pool::Grace whole(pool_, Pool::Grace::kForever);  // each is asked to end by itself
+  std::atomic<std::uint64_t> most_rows = 0;
+  pool_.run(groups, [&](std::size_t g) {
+    const std::span<const std::size_t> group = which.subspan(
+        which.size() * g / groups, which.size() * (g + 1) / groups - which.size() * g / groups);
+    std::vector<std::vector<std::int8_t>> y;
+    std::vector<Problem> problems;
+    std::vector<Monitor> monitors;
+    for (const std::size_t k : group) {
+      y.push_back(signs(t_.data, report_.model.problems[k].label));
+      problems.push_back(problem_of(y.back()));
+      monitors.emplace_back(limits, t_.clock, k, nobody);
+    }
+    Pool alone(1, &t_.stop);
+    const Pool::Grace grace(alone, limit.grace);
+    const SolverOptions options = {.seed = t_.options.seed,
+                                   .kernels = &choose_kernels(t_.options.instruction_set),
+                                   .pegasos = {.steps = limit.steps}};
+    std::vector<Solution> solutions = solve_pegasos(problems, options, monitors, alone);
+    for (std::size_t n = 0; n < group.size(); ++n) {
+      if (alpha_bytes > kMostSwept) solutions[n].alpha.assign(0, 0.0);
+      std::uint64_t rows = most_rows.load();
+      while (rows < solutions[n].rows_touched &&
+             !most_rows.compare_exchange_weak(rows, solutions[n].rows_touched)) {
+      }
+      swept_[group[n]] = std::move(solutions[n]);
+    }
+  });
+  const double seconds = sweep_clock.seconds();
+  for (const std::size_t k : which) {
+    report_.problem_seconds[k] += seconds / static_cast<double>(which.size());
+  }
+  report_.solve_seconds += seconds;
+  report_.rows_touched += most_rows;
+  report_.iterations += most_rows;  // a step a row
+  passes_swept_ = static_cast<double>(most_rows) / static_cast<double>(t_.data.rows());
+}
+
+// What was not begun gets what a sweep found: one from before, or one in the time that is left
+// after a signal. Of what is missing even then w is 0, and nothing will be predicted by it.
+void CostTraining::finish_missing() {
+  Model& model = report_.model;
+  std::vector<std::size_t> missing;
+  for (std::size_t k = 0; k < missing_.size(); ++k) {
+    if (missing_[k] != 0) missing.push_back(k);
+  }
+  if (missing.empty() || !model.kernel.linear()) return;
+  if (t_.comm == nullptr && t_.stop.up() && !swept_[missing.front()]) {
+    const double each = static_cast<double>(t_.rows->nonzeros()) /
+                        static_cast<double>(t_.rows->rows()) * static_cast<double>(missing.size());
+    const double most = kSweepProducts * pool_.threads() / std::max(1.0, each);
+    sweep(missing, {.seconds = t_.clock.seconds() + kSweepGrace,
+                    .steps = static_cast<std::uint64_t>(
+                        std::clamp(most, 1.0, static_cast<double>(t_.rows->rows()))),
+                    .grace = kSweepEnd});
+  }
+  const Pool::Grace whole(pool_, Pool::Grace::kForever);
+  const auto finish_one = [&](std::size_t k, Pool& pool) {
+    if (swept_[k] && !swept_[k]->w.empty()) {
+      const std::vector<std::int8_t> y = signs(t_.data, model.problems[k].label);
+      Solution solution = std::move(*swept_[k]);
+      swept_[k].reset();
+      model.problems[k].iterations = solution.iterations;
+      keep(k, problem_of(y), solution, false, pool);
+    } else {
+      require_finite(initial_primal_);
+      model.problems[k].certificate = {
+          .primal = initial_primal_, .dual = 0, .relative_gap = 1, .bound = "witness"};
+      if (t_.witness) model.problems[k].witness.states.assign((t_.whole.rows + 3) / 4, 0);
+    }
+  };
+  pool_.run(missing.size(), [&](std::size_t n) {
+    Pool alone(1, &t_.stop);
+    finish_one(missing[n], alone);
+  });
+}
+
+// Where a solver was stopped, what the sweep found may be better: the better of two points, and of
+// two bounds.
+void CostTraining::fall_back(const Problem& problem, Solution& other, Solution& solution,
+                             Proof& proof, Pool& pool) const {
+  if (other.w.empty()) return;
+  try {
+    if (problem.free_bias) balance(problem, other.alpha);
+    round_as_stored(problem, other.w);
+    const Proof found = certify(problem, other.w, other.alpha, pool);
+    const bool point = found.primal<proof.primal, bound = found.dual> proof.dual;
+    if (!point && !bound) return;
+    proof = point && bound ? found
+                           : certify(problem, point ? other.w : solution.w,
+                                     bound ? other.alpha : solution.alpha, pool);
+    if (point) solution.w.swap(other.w);
+    if (bound) solution.alpha.swap(other.alpha);
+  } catch (const Interrupted&) {
+    // What the solver found is proved, and will do.
+  }
+}
+
+// ---- One problem.
+
+Problem CostTraining::problem_of(std::span<const std::int8_t> y) const {
+  const Origin& origin = report_.model.origin;
+  return {.data = t_.rows,
+          .y = y,
+          .costs = t_.costs,
+          .cost = origin.cost,
+          .bias = origin.bias_feature,
+          .free_bias = origin.free_bias};
+}
+
+// When a problem is given up for lost.
+PaceLimit CostTraining::stall_limit() const {
+  const double pass = pass_work(*t_.rows);
+  const auto problems = static_cast<double>(t_.groups.back().last);
+  const double most =
+      std::max(kMostWork / problems, pass * (pass < kQuickPass ? kQuickPasses : kPasses));
+  return {.least = kJudgeAfter * most, .most = most};
+}
+
+// By the solver that was chosen, and where that is descent, which crawls, by newton from there on.
+Solution CostTraining::solve_one(const Problem& problem, SolverOptions options, Monitor& monitor,
+                                 Pool& pool) {
+  if (t_.choice.solver == Solver::newton) return solve_newton(problem, options, monitor, pool);
+  if (t_.comm != nullptr) return solve_dual_on_ranks(problem, options, monitor, pool);
+  Limits later = monitor.limits();
+  later.pace = stall_limit();
+  Start start;
+  const bool changed = !options.resume.empty() && Monitor::changed_in(options.resume);
+  if (!changed) {
+    Solution first = solve_dual(problem, options, monitor, pool);
+    if (!t_.choice.may_change || !monitor.crawls()) return first;
+    start = {.w = std::move(first.w), .alpha = std::move(first.alpha)};
+    options.start = std::span(&start, 1);
+    options.resume = {};
+  }
+  monitor.change_solver(later);
+  Solution solution = solve_newton(problem, options, monitor, pool);
+  solution.changed = true;
+  solution.iterations += monitor.before().iteration;
+  solution.rows_touched += static_cast<std::uint64_t>(
+      std::llround(monitor.before().data_passes * static_cast<double>(t_.data.rows())));
+  return solution;
 }
 
 // Solves the problems of a group: one, or with Pegasos several in one sweep.
@@ -186,19 +402,23 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
   std::vector<Problem> problems;
   std::vector<Monitor> monitors;
   std::vector<Start> starts;
-  const Limits limits = {.gap = t_.gap - most_rounding(t_.gap),
-                         .seconds = t_.options.time_limit,
-                         .passes = t_.options.max_passes,
-                         .stop = t_.control.stop,
-                         .comm = t_.comm};
+  Limits limits = {.gap = t_.gap - most_rounding(t_.gap),
+                   .seconds = t_.options.time_limit,
+                   .passes = static_cast<double>(t_.options.max_passes),
+                   .stop = t_.control.stop,
+                   .comm = t_.comm,
+                   .pass_work = pass_work(*t_.rows),
+                   .iteration_work = iteration_work(*t_.rows)};
+  if (limits.passes > 0) limits.passes -= std::min(passes_swept_, kSweepShare * limits.passes);
+  if (t_.choice.solver != Solver::pegasos) limits.pace = stall_limit();
+  if (t_.choice.may_change && t_.choice.solver == Solver::dual) {
+    const double newton = newton_work(*t_.rows, t_.rows->features());
+    limits.pace = {.least = std::max(kLeastWork, kChangeAfter * newton),
+                   .most = std::max(kLeastWork, kChangeAbove * newton)};
+  }
   for (std::size_t k = first; k < last; ++k) {
     y.push_back(signs(t_.data, model.problems[k].label));
-    problems.push_back({.data = t_.rows,
-                        .y = y.back(),
-                        .costs = t_.costs,
-                        .cost = model.origin.cost,
-                        .bias = model.origin.bias_feature,
-                        .free_bias = model.origin.free_bias});
+    problems.push_back(problem_of(y.back()));
     StateKeeper* const states = all_ranks ? static_cast<StateKeeper*>(&*all_ranks)
                                 : keeper  ? &*keeper
                                           : nullptr;
@@ -235,10 +455,11 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
   } else if (cutting_planes(t_.choice.solver)) {
     solutions.push_back(solve_planes(problems[0], t_.choice.solver, options, monitors[0], pool));
   } else {
-    const auto one = t_.choice.solver == Solver::newton ? solve_newton
-                     : t_.comm != nullptr               ? solve_dual_on_ranks
-                                                        : solve_dual;
-    solutions.push_back(one(problems[0], options, monitors[0], pool));
+    solutions.push_back(solve_one(problems[0], options, monitors[0], pool));
+  }
+  if (!group.done && monitors[0].crawls()) {
+    solutions[0].stalled = true;
+    solutions[0].passes_left = monitors[0].passes_left();
   }
   const double share = solve_clock.seconds() / static_cast<double>(last - first);
   for (std::size_t k = first; !group.done && k < last; ++k) {
@@ -270,6 +491,14 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
     if (monitors[k - first].stopped()) {
       const std::lock_guard lock(mutex_);
       end_.cut = true;
+    }
+    // It had no time to learn anything: as good as not begun.
+    if (interrupted && missing_.size() > 1 && t_.comm == nullptr && !swept_[k] && !has_start(k) &&
+        std::ranges::all_of(solution.w, [](double x) { return x == 0; })) {
+      missing_[k] = 1;
+      const std::lock_guard lock(mutex_);
+      interrupted_ = true;
+      continue;
     }
     keep(k, problems[k - first], solution, reached[k - first] || solution.stalled, pool);
     note_end(k, interrupted);
@@ -303,7 +532,7 @@ void CostTraining::count(std::size_t k, const Solution& solution, const Monitor&
                          double solve_seconds) {
   report_.model.problems[k].iterations = solution.iterations;
   const std::lock_guard lock(mutex_);
-  report_.problem_seconds[k] = solve_seconds;
+  report_.problem_seconds[k] += solve_seconds;
   report_.solve_seconds += solve_seconds;
   report_.iterations += solution.iterations;
   // A sweep of Pegasos touches a row once for all its classes.
@@ -315,6 +544,7 @@ void CostTraining::count(std::size_t k, const Solution& solution, const Monitor&
   report_.objective_seconds += monitor.spent(Monitor::Stage::objective);
   report_.search_seconds += monitor.spent(Monitor::Stage::search);
   stalled_ = stalled_ || solution.stalled;
+  if (solution.changed) ++report_.changed;
   cut_short_ = cut_short_ || solution.cut_short;
 }
 
@@ -338,6 +568,10 @@ void CostTraining::keep(std::size_t k, const Problem& problem, Solution& solutio
       proof = certify(problem, solution.w, solution.alpha, pool, t_.comm, asked);
     }
     require_finite(proof.primal);
+    if (swept_[k] && !(proof.relative_gap <= t_.gap)) {
+      fall_back(problem, *swept_[k], solution, proof, pool);
+    }
+    swept_[k].reset();  // memory
     if (ended && t_.gap > 0 && t_.comm == nullptr) {
       try {
         mend_last_digits(problem, t_.gap, solution, proof, pool);
@@ -347,7 +581,7 @@ void CostTraining::keep(std::size_t k, const Problem& problem, Solution& solutio
     }
     if (proof.dual == 0) std::ranges::fill(solution.alpha, 0.0);  // which proves as much
     if (ended && t_.gap > 0) {
-      const std::string why = why_rounding(problem, t_.gap, proof);
+      const std::string why = why_stalled(problem, t_.gap, solution, proof);
       const std::lock_guard lock(mutex_);
       if (why_.empty()) why_ = why;
     }
@@ -391,11 +625,7 @@ void CostTraining::keep_in_kernel() {
   for (std::size_t k = 0; k < model.problems.size(); ++k) {
     const double feature = model.origin.bias_feature;
     y.push_back(signs(t_.data, model.problems[k].label));
-    problems.push_back({.data = t_.rows,
-                        .y = y.back(),
-                        .costs = t_.costs,
-                        .cost = model.origin.cost,
-                        .bias = feature});
+    problems.push_back(problem_of(y.back()));
     Solution& solution = in_kernel_[k].solution;
     double sum = 0;
     for (const std::uint64_t i : support) {
@@ -482,6 +712,14 @@ bool CostTraining::converged(const BinaryProblem& problem) const {
   return t_.gap > 0 && certificate.known() && certificate.relative_gap <= t_.gap;
 }
 
+// ", which 3 of 10 classes reached"
+std::string CostTraining::classes_done() const {
+  const std::vector<BinaryProblem>& problems = report_.model.problems;
+  const auto done =
+      std::ranges::count_if(problems, [&](const BinaryProblem& p) { return converged(p); });
+  return fmt::format(", which {} of {} classes reached", done, problems.size());
+}
+
 void CostTraining::finish() {
   Model& model = report_.model;
   const bool good = std::ranges::all_of(
@@ -496,11 +734,16 @@ void CostTraining::finish() {
         fmt::format("{} at gap {:.3g}", stalled_ ? "progress ended" : "stopped by a limit",
                     model.certificate().relative_gap);
     if (!stalled_ && t_.gap > 0) message += fmt::format("; {:.3g} was asked for", t_.gap);
+    if (model.problems.size() > 1 && t_.gap > 0) message += classes_done();
     if (t_.gap == 0) message += ", before all epochs were done";
     if (stalled_ && !why_.empty()) message += ": " + why_;
     report_.why = stalled_ && !why_.empty() ? why_ : message;
     report_.warnings.push_back(
         make_warning(stalled_ ? "solver.stalled" : "solver.limit", std::move(message)));
+  }
+  if (report_.status == StopReason::interrupted && model.problems.size() > 1 && t_.gap > 0) {
+    report_.why = fmt::format("interrupted; {:.3g} was asked for{}", t_.gap, classes_done());
+    report_.warnings.push_back(make_warning("solver.limit", report_.why));
   }
   if (!model.certificate().known()) {
     report_.warnings.push_back(

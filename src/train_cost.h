@@ -2,11 +2,14 @@
 // at the same time, each in a CostTraining of its own.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "base/comm.h"
@@ -17,6 +20,7 @@
 #include "data/problem.h"
 #include "dual/short_rows.h"
 #include "hinge/train.h"
+#include "proof/certificate.h"
 #include "solve/solver.h"
 #include "train_checkpoint.h"
 
@@ -91,6 +95,23 @@ class CostTraining {
   void solve_all();
   bool skip(std::size_t first, std::size_t last);
   void solve(std::size_t number, Pool& pool);
+  Problem problem_of(std::span<const std::int8_t> y) const;
+  Solution solve_one(const Problem& problem, SolverOptions options, Monitor& monitor, Pool& pool);
+  PaceLimit stall_limit() const;
+
+  // How long a sweep may take.
+  struct SweepLimit {
+    double seconds = 0;                       // since training began
+    std::uint64_t steps = 0;                  // rows
+    const std::atomic<bool>* stop = nullptr;  // a signal ends it
+    double grace = 0;                         // seconds that it and its end may take after that
+  };
+  bool sweeps_first() const;
+  void sweep_first();
+  void sweep(std::span<const std::size_t> problems, const SweepLimit& limit);
+  void finish_missing();
+  void fall_back(const Problem& problem, Solution& other, Solution& solution, Proof& proof,
+                 Pool& pool) const;
   void check_size(const Problem& problem, const Solution& solution) const;
   void note_end(std::size_t k, bool interrupted);
   void count(std::size_t k, const Solution& solution, const Monitor& monitor, double solve_seconds);
@@ -101,6 +122,7 @@ class CostTraining {
   Start start(std::size_t k, const Problem& problem);
   Start start_from_model(std::size_t k, const Problem& problem) const;
   bool converged(const BinaryProblem& problem) const;
+  std::string classes_done() const;
   // Whether a solution becomes the weights: they may be many, and are not kept twice.
   bool moves_weights() const { return report_.model.problems.size() == 1 && !t_.warm_starts; }
   void finish();
@@ -117,7 +139,11 @@ class CostTraining {
     bool interrupted = false;
   };
   std::vector<InKernel> in_kernel_;  // of all problems, with a kernel
-  std::mutex mutex_;                 // guards what follows while problems run side by side
+  // What a sweep found of each problem; none where there was no sweep, or it was not of that.
+  std::vector<std::optional<Solution>> swept_;
+  double passes_swept_ = 0;
+  std::vector<std::uint8_t> missing_;  // problems that were not begun, a byte each
+  std::mutex mutex_;                   // guards what follows while problems run side by side
   TrainReport report_;
   bool interrupted_ = false, stalled_ = false, cut_short_ = false;
   WarmStarts end_;

@@ -89,6 +89,43 @@ TEST_P(TrainCheckpoints, EveryFileLeadsToTheSameModel) {
 INSTANTIATE_TEST_SUITE_P(All, TrainCheckpoints, ::testing::ValuesIn(cases()),
                          [](const auto& one) { return std::string(one.param.name); });
 
+// Far from the origin descent crawls, and newton goes on: before and after that a checkpoint leads
+// to the same model.
+TEST(TrainCheckpoint, LeadsToTheSameModelWhereSolversChange) {
+  const Dataset data = testing::random_dataset(
+      {.rows = 60, .features = 30, .nonzeros = 30, .precision = Precision::f64, .offset = 1e3});
+  TrainOptions options = {.cost = 100, .gap = 1e-6, .bias = 1, .threads = 1};
+  const TrainReport undisturbed = train(data, options).value();
+  ASSERT_NE(undisturbed.model.origin.because.find("newton went on"), std::string::npos);
+  EXPECT_EQ(undisturbed.status, StopReason::converged);
+  const std::string expected = testing::model_bytes(undisturbed.model);
+
+  const TempFolder folder(testing::memory_folder());
+  std::vector<std::string> files;
+  TrainControl control;
+  control.checkpoint = {.path = folder / "ck", .seconds = 0};
+  double last_gap = 2, last_passes = 0;
+  control.observer = [&](const Progress& p) {
+    EXPECT_LE(p.relative_gap, last_gap);  // also from one solver to the next
+    EXPECT_GE(p.data_passes, last_passes);
+    last_gap = p.relative_gap;
+    last_passes = p.data_passes;
+    if (!std::filesystem::exists(folder / "ck")) return;
+    std::string bytes = testing::read_file(folder / "ck");
+    if (files.empty() || files.back() != bytes) files.push_back(std::move(bytes));
+  };
+  EXPECT_EQ(testing::model_bytes(train(data, options, control).value().model), expected);
+  ASSERT_GT(files.size(), 4U);
+  const std::size_t step = files.size() / 12 + 1;
+  for (std::size_t back = 0; back < files.size(); back += step) {  // the last ones are newton's
+    testing::write_file(folder / "old", files[files.size() - 1 - back]);
+    const TrainReport report = train(data, options, {.resume = folder / "old"}).value();
+    EXPECT_EQ(testing::model_bytes(report.model), expected) << back;
+    EXPECT_EQ(report.iterations, undisturbed.iterations);
+    EXPECT_EQ(report.rows_touched, undisturbed.rows_touched);
+  }
+}
+
 TEST(TrainCheckpoint, IsWrittenOnRequestAndSaysWhatItIs) {
   const Dataset data = testing::random_dataset({.rows = 300, .features = 20, .noise = 0.2});
   const TempFolder folder(testing::memory_folder());

@@ -107,10 +107,25 @@ TEST(Compare, IsWhatTrainDoes) {
   const TrainOptions options = {.gap = 1e-4, .bias = 1, .seed = 5};
   const Comparison all = compare(data, std::vector{Solver::automatic}, options).value();
   const TrainReport alone = train(data, options).value();
-  EXPECT_EQ(all.runs[0].solver, Solver::dual);
+  EXPECT_EQ(all.runs[0].solver, Solver::automatic);
+  EXPECT_EQ(all.runs[0].name, alone.model.origin.solver);
   EXPECT_EQ(all.runs[0].certificate.primal, alone.model.certificate().primal);
   EXPECT_EQ(all.runs[0].iterations, alone.iterations);
   EXPECT_EQ(all.runs[0].rows_touched, alone.rows_touched);
+}
+
+// What auto means depends on the data: many rows, few columns and a large cost are for newton.
+TEST(Compare, AutoIsWhatTrainMeansByIt) {
+  const Dataset data = testing::random_dataset(
+      {.rows = 6000, .features = 10, .nonzeros = 10, .noise = 0.2, .seed = 4});
+  const TrainOptions options = {.cost = 100};
+  const std::string meant = train(data, options).value().model.origin.solver;
+  EXPECT_EQ(meant, "auto:newton");
+  const Comparison all =
+      compare(data, std::vector{Solver::newton, Solver::automatic}, options).value();
+  EXPECT_EQ(all.runs[0].name, "newton");
+  EXPECT_EQ(all.runs[1].name, meant);
+  EXPECT_EQ(all.runs[1].certificate.primal, all.runs[0].certificate.primal);
 }
 
 TEST(Compare, AsksEverySolverForTheDefaultGap) {
@@ -148,8 +163,9 @@ TEST(Compare, OptionsOfOneSolverAreForIt) {
 
 TEST(Compare, RefusesListsThatMakeNoSense) {
   const Dataset data = small();
-  for (const std::vector<Solver>& solvers :
-       {std::vector<Solver>{}, {Solver::dual, Solver::dual}, {Solver::dual, Solver::automatic}}) {
+  for (const std::vector<Solver>& solvers : {std::vector<Solver>{},
+                                             {Solver::dual, Solver::dual},
+                                             {Solver::automatic, Solver::automatic}}) {
     EXPECT_EQ(compare(data, solvers).error().id, "usage.value");
     EXPECT_EQ(validate(solvers, {}).error().id, "usage.value");
   }

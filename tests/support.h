@@ -138,6 +138,7 @@ struct RandomData {
   double noise = 0.1;          // share of rows whose label is drawn without looking at the row
   std::uint64_t seed = 1;
   Precision precision = Precision::f32;
+  double offset = 0;          // added to every value: labels do not depend on it
   std::uint64_t classes = 2;  // 2: labels -1 and +1; more: 0 .. classes - 1
 };
 
@@ -164,11 +165,11 @@ Dataset random_dataset(const RandomData& shape) {
       if (random.below(shape.features - j) >= wanted) continue;  // each set of columns as likely
       --wanted;
       const double size = 0.1 + random.uniform();  // never 0
-      const auto value = static_cast<Value>(random.below(2) == 0 ? size : -size);
+      const double value = static_cast<Value>(random.below(2) == 0 ? size : -size);
       rows->columns.push_back(static_cast<std::uint32_t>(j));
-      rows->values.push_back(value);
+      rows->values.push_back(static_cast<Value>(shape.offset + value));
       for (std::uint64_t k = 0; k < shape.classes; ++k) {
-        scores[k] += truth[k * shape.features + j] * static_cast<double>(value);
+        scores[k] += truth[k * shape.features + j] * value;
       }
     }
     const auto best = static_cast<std::uint64_t>(std::ranges::max_element(scores) - scores.begin());

@@ -1,10 +1,12 @@
 // train() and verify() as a user of the library sees them.
 #include "hinge/train.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "base/random.h"
 #include "hinge/metrics.h"
 #include "hinge/verify.h"
 #include "support.h"
@@ -159,15 +161,192 @@ TEST(Train, AModelWhoseCertificateWasSkippedCanBeVerified) {
   EXPECT_EQ(load_model(folder / "m").error().id, "model.content");
 }
 
-TEST(Train, ClassesNotBegunWhenInterruptedCarryATrueCertificate) {
-  const Dataset data = testing::random_dataset({.rows = 200, .classes = 5});
+// Classes whose turn had not come are learned in the time there is after a signal.
+TEST(Train, ClassesNotBegunWhenInterruptedAreSwept) {
+  const Dataset data = testing::random_dataset({.rows = 2000, .noise = 0, .classes = 5});
   const std::atomic<bool> stop{true};
   TrainControl control;
   control.stop = &stop;
   const TrainReport report = train(data, {.cost = 3}, control).value();
   EXPECT_EQ(report.status, StopReason::interrupted);
-  EXPECT_EQ(report.model.problems[4].certificate.primal, 3.0 * 200);
+  EXPECT_EQ(report.model.candidates().size(), 5U);
+  for (const BinaryProblem& problem : report.model.problems) {
+    EXPECT_LT(problem.certificate.primal, 3.0 * 2000);
+    EXPECT_LT(problem.certificate.relative_gap, 1);
+  }
+  EXPECT_GT(accuracy(report.model, data), 0.6);
   EXPECT_TRUE(verify(report.model, data).value().agrees);
+  ASSERT_FALSE(report.warnings.empty());
+  EXPECT_NE(report.warnings.back().message.find("0 of 5 classes"), std::string::npos);
+}
+
+// A signal in the middle: those that are done keep their gap, the others are not empty.
+TEST(Train, AnInterruptBetweenClassesKeepsEveryClass) {
+  const Dataset data = testing::random_dataset({.rows = 1000, .noise = 0.05, .classes = 6});
+  std::atomic<bool> stop{false};
+  TrainControl control;
+  control.stop = &stop;
+  control.observer = [&](const Progress& p) { stop = stop || p.problem == 2; };
+  const TrainReport report = train(data, {.cost = 1, .threads = 1}, control).value();
+  EXPECT_EQ(report.status, StopReason::interrupted);
+  EXPECT_LE(report.model.problems[0].certificate.relative_gap, 1e-3);
+  EXPECT_EQ(report.model.candidates().size(), 6U);
+  EXPECT_GT(accuracy(report.model, data), 0.6);
+  EXPECT_NE(report.why.find("of 6 classes reached"), std::string::npos) << report.why;
+  EXPECT_TRUE(verify(report.model, data).value().agrees);
+}
+
+// A limit too short for any class: a sweep over all of them comes first, and is what is left.
+TEST(Train, LimitsKeepEveryClass) {
+  const Dataset data = testing::random_dataset({.rows = 1500, .noise = 0.05, .classes = 6});
+  const double whole = accuracy(train(data, {}).value().model, data);
+  for (const Solver solver : {Solver::automatic, Solver::dual, Solver::newton, Solver::cpa}) {
+    const TrainReport report =
+        train(data, {.gap = 1e-9, .solver = solver, .max_passes = 5}).value();
+    EXPECT_EQ(report.status, StopReason::limit);
+    EXPECT_EQ(report.model.candidates().size(), 6U);
+    EXPECT_GT(accuracy(report.model, data), whole - 0.15) << to_string(solver);
+    EXPECT_TRUE(verify(report.model, data).value().agrees);
+    EXPECT_NE(report.why.find("0 of 6 classes"), std::string::npos) << report.why;
+  }
+  const TrainReport none = train(data, {.time_limit = 0}).value();
+  EXPECT_EQ(none.status, StopReason::limit);
+  EXPECT_TRUE(verify(none.model, data).value().agrees);
+}
+
+// A limit that is not reached changes no bit: what the sweep found is not begun from.
+TEST(Train, ALimitThatIsNotReachedChangesNothing) {
+  const Dataset data = testing::random_dataset({.rows = 300, .classes = 4});
+  const std::string expected = model_bytes(train(data, {}).value().model);
+  EXPECT_EQ(model_bytes(train(data, {.time_limit = 1000}).value().model), expected);
+  EXPECT_EQ(model_bytes(train(data, {.max_passes = 100'000}).value().model), expected);
+}
+
+// Its score is 0 on every row, and others are below that: it never wins all the same.
+TEST(Train, AClassOfWhichNothingWasLearnedIsNeverPredicted) {
+  const Dataset data = testing::random_dataset({.rows = 400, .classes = 4});
+  Model model = train(data, {}).value().model;
+  std::fill_n(model.weights.begin() + static_cast<std::ptrdiff_t>(model.width()), model.width(), 0);
+  EXPECT_EQ(model.candidates(), (std::vector<std::size_t>{0, 2, 3}));
+  const Predictions found = predict(model, data).value();
+  EXPECT_EQ(std::ranges::count(found.labels, 1), 0);
+  std::size_t others_below = 0;
+  for (std::uint64_t i = 0; i < data.rows(); ++i) {
+    const double* const scores = &found.scores[4 * i];
+    EXPECT_EQ(scores[1], 0);
+    if (std::max({scores[0], scores[2], scores[3]}) < 0) ++others_below;
+  }
+  EXPECT_GT(others_below, 0U);
+  // Where nothing was learned at all, the first of equals is.
+  std::ranges::fill(model.weights, 0.0);
+  EXPECT_EQ(model.candidates().size(), 4U);
+  EXPECT_EQ(predict(model, data).value().labels[0], 0);
+}
+
+Dataset far_from_origin(std::uint64_t rows, std::uint64_t columns, double offset) {
+  return testing::random_dataset({.rows = rows,
+                                  .features = columns,
+                                  .nonzeros = columns,
+                                  .precision = Precision::f64,
+                                  .offset = offset});
+}
+
+// Descent crawls there; whatever goes on has a model that is proved.
+TEST(TrainAuto, FarFromTheOriginItChangesSolver) {
+  const Dataset data = far_from_origin(200, 60, 1e4);
+  for (const double bias : {0.0, 1.0}) {
+    TrainOptions options = {.cost = 1000, .bias = bias, .threads = 1};
+    const TrainReport report = train(data, options).value();
+    EXPECT_EQ(report.status, StopReason::converged);
+    EXPECT_TRUE(report.model.origin.because.ends_with("newton went on from there"))
+        << report.model.origin.because;
+    EXPECT_TRUE(verify(report.model, data).value().agrees);
+    options.threads = 4;
+    EXPECT_EQ(model_bytes(train(data, options).value().model), model_bytes(report.model));
+    options.max_passes = 100'000;
+    EXPECT_EQ(model_bytes(train(data, options).value().model), model_bytes(report.model));
+  }
+}
+
+TEST(TrainAuto, SeveralClassesChangeEachForItself) {
+  const Dataset data = testing::random_dataset({.rows = 120,
+                                                .features = 40,
+                                                .nonzeros = 40,
+                                                .precision = Precision::f64,
+                                                .offset = 1e3,
+                                                .classes = 3});
+  const TrainReport report = train(data, {.cost = 100}).value();
+  EXPECT_EQ(report.status, StopReason::converged);
+  EXPECT_NE(report.model.origin.because.find("of 3 problems"), std::string::npos)
+      << report.model.origin.because;
+}
+
+// A free bias takes up the mean of the rows, and descent alone is quick.
+TEST(TrainDual, WithAFreeBiasRowsAreCentred) {
+  for (const double offset : {1e2, 1e5}) {
+    const Dataset data = far_from_origin(300, 10, offset), near = far_from_origin(300, 10, 0);
+    const TrainOptions options = {.gap = 1e-4, .solver = Solver::dual, .free_bias = true};
+    const TrainReport report = train(data, options).value();
+    EXPECT_EQ(report.status, StopReason::converged);
+    EXPECT_TRUE(verify(report.model, data).value().agrees);
+    const TrainReport expected = train(near, options).value();
+    EXPECT_NEAR(report.model.certificate().primal, expected.model.certificate().primal,
+                2e-4 * expected.model.certificate().primal);
+    EXPECT_LT(report.data_passes, 20 * expected.data_passes + 100);
+    // Another run may begin there.
+    const TrainReport again = train(data, options, {.start = &report.model}).value();
+    EXPECT_LT(again.data_passes, report.data_passes);
+  }
+}
+
+// The number of a column says nothing about how many there are.
+TEST(TrainAuto, CountsColumnsThatOccur) {
+  std::string near, far;
+  Random random(5);
+  for (int i = 0; i < 400; ++i) {
+    std::string row = i % 2 == 0 ? "1" : "-1";
+    for (int j = 1; j <= 30; ++j) {
+      row += fmt::format(" {}:{:.3f}", j, 3 * random.uniform() + (i % 2) * 0.3);
+    }
+    near += row + fmt::format(" 31:{}\n", i % 3);
+    far += row + fmt::format(" 4294967293:{}\n", i % 3);
+  }
+  const TrainOptions options = {.cost = 10};
+  const TrainReport a = train(testing::dataset_from_text(near), options).value(),
+                    b = train(testing::dataset_from_text(far), options).value();
+  EXPECT_EQ(a.model.origin.solver, "auto:newton");
+  EXPECT_EQ(b.model.origin.solver, a.model.origin.solver);
+  EXPECT_EQ(b.model.origin.because, a.model.origin.because);
+  EXPECT_EQ(b.model.certificate().primal, a.model.certificate().primal);
+  EXPECT_EQ(b.model.columns.size(), 31U);
+}
+
+// Every solver that promises it ends on what it cannot solve, and says why.
+TEST(Train, StallsHaveAReason) {
+  const Dataset data = far_from_origin(30, 10, 1e6);
+  for (const Solver solver : {Solver::dual, Solver::ocas, Solver::ocas3, Solver::active,
+                              Solver::focus, Solver::newton, Solver::automatic}) {
+    const TrainReport report = train(data, {.cost = 1e4, .gap = 1e-6, .solver = solver}).value();
+    if (report.status == StopReason::converged) continue;
+    EXPECT_EQ(report.status, StopReason::limit);
+    ASSERT_FALSE(report.warnings.empty());
+    EXPECT_EQ(report.warnings.back().id, "solver.stalled") << to_string(solver);
+    EXPECT_FALSE(report.why.empty());
+  }
+}
+
+// Two rows that cannot be told apart, as far from the origin as may be.
+TEST(Train, TwinsEnd) {
+  for (const char* const length : {"100", "100000", "1e8"}) {
+    const Dataset data = testing::dataset_from_text(fmt::format("1 1:{0}\n-1 1:{0}\n", length));
+    for (const Solver solver : {Solver::automatic, Solver::dual, Solver::newton, Solver::focus}) {
+      const TrainReport report = train(data, {.solver = solver, .free_bias = true}).value();
+      EXPECT_TRUE(report.status == StopReason::converged || !report.why.empty());
+      if (solver == Solver::dual) {
+        EXPECT_EQ(report.status, StopReason::converged) << length;
+      }
+    }
+  }
 }
 
 // Scores that overflow are an error, not a ranking.

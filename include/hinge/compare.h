@@ -27,7 +27,8 @@ namespace hinge {
 
 // How one solver fared. Sums are over all binary problems, as in TrainReport.
 struct SolverRun {
-  Solver solver = Solver::automatic;  // the one that ran, so never automatic
+  Solver solver = Solver::automatic;  // as asked for
+  std::string name;                   // and which one that was: "newton", or "auto:newton"
   StopReason status = StopReason::converged;
   double seconds = 0;        // wall time of training, less that of the final certificate
   double data_passes = 0;    // rows touched / rows
@@ -65,8 +66,8 @@ struct CompareControl {
   const std::atomic<bool>* stop = nullptr;  // true: end the present run soon, begin no other
 };
 
-// Whether compare() would begin: usage.value if there is no solver, or one twice (automatic is the
-// one it stands for), or an option makes no sense for one of them. compare() calls it too.
+// Whether compare() would begin: usage.value if there is no solver, or one twice, or an option
+// makes no sense for one of them. compare() calls it too.
 Result<void> validate(std::span<const Solver> solvers, const TrainOptions& options);
 
 // Runs the solvers in this order. `options.solver` does not count; options that only some solvers

@@ -2,9 +2,10 @@
 //
 // Binary: one hyperplane; labels = {positive, negative}. Several classes: one hyperplane a class
 // (one against the rest). Score of class k on row x: <w_k, x> + b_k. The largest score wins, the
-// first of equal ones; in a binary model a score > 0 means labels[0], any other labels[1]. Labels
-// are distinct. train() takes the larger of two for the positive one and sorts several; a model
-// from elsewhere keeps its own order.
+// first of equal ones; but a class of which nothing was learned, since training was stopped before
+// its turn, never wins as long as there is another (candidates()). In a binary model a score > 0
+// means labels[0], any other labels[1]. Labels are distinct. train() takes the larger of two for
+// the positive one and sorts several; a model from elsewhere keeps its own order.
 //
 // With a kernel (docs/kernels.md) a model keeps rows instead of a weight a feature: the score of
 // class k on row x is sum_j w_k[j] K(support row j, x) + b_k.
@@ -123,6 +124,9 @@ struct Model {
   std::span<const double> weights_of(std::size_t problem) const {
     return std::span(weights).subspan(problem * width(), width());
   }
+  // The hyperplanes whose class may win, ascending: those with a weight or a bias that is not 0, or
+  // all where there is none.
+  std::vector<std::size_t> candidates() const;
   // Sums over the problems; relative_gap is the worst, bound "none" if any problem has none, else
   // "proved" if any is that, and nothing is known if anything is not.
   Certificate certificate() const;

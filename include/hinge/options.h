@@ -123,8 +123,9 @@ std::string_view to_string(Solver solver);
 // and the one that may have been meant; `name` is the option's.
 Result<Solver> parse_solver(std::string_view name, std::string_view text);
 
-// The solver that will be used: what automatic stands for.
-Solver chosen_solver(const TrainOptions& options);
+// Whether Pegasos will train: it was named, or there is a kernel. (What else automatic stands for
+// depends on the data.)
+bool uses_pegasos(const TrainOptions& options);
 
 // Whether it is one of cpa, ocas, ocas3, active and focus.
 bool cutting_planes(Solver solver);

@@ -86,8 +86,9 @@ struct TrainControl {
 struct TrainReport {
   Model model;
   StopReason status = StopReason::converged;  // "converged" only if the recomputed gap says so
-  std::string why;                            // it was a limit, in words; else empty
+  std::string why;                            // it was not converged, in words; else empty
   std::vector<Error> warnings;
+  std::size_t changed = 0;  // problems in which Solver::automatic went on with another solver
   std::uint64_t iterations = 0;
   std::uint64_t rows_touched = 0;
   std::uint64_t objective_rows = 0;  // as in Progress, over all problems

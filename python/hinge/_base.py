@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from . import _core
 from .data import Dataset, check_exact, contiguous, int64, to_rows, warn
 from .errors import UsageError, exception_of
-from .model import Certificate, Model, read_model, scores_of
+from .model import Certificate, Model, read_model, scores_of, winners
 
 _CONVERSION = dict(accept_sparse="csr", accept_large_sparse=True, dtype=(np.float64, np.float32), order="C",
                    ensure_all_finite=False)  # the library looks at every value anyway, and says where
@@ -201,8 +201,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X) -> np.ndarray:
         """The class of each row, as in ``classes_``: the one with the largest score."""
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return self.classes_[winners(self.model_._core, self.decision_function(X))]
 
     # ---- What was learned.
 

@@ -103,8 +103,7 @@ class Model:
 
     def predict(self, X: Any, *, n_jobs: int = 1) -> np.ndarray:
         """The label with the largest score, a row."""
-        scores = self.decision_function(X, n_jobs=n_jobs)
-        return self.classes[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return self.classes[winners(self._core, self.decision_function(X, n_jobs=n_jobs))]
 
     def save(self, path: str | os.PathLike, *, format: str = "native", index_base: int | None = None) -> None:
         """Writes the file the command line reads; ``format`` "native" or "liblinear".
@@ -192,3 +191,13 @@ def verify(model: Any, X: Any, y: ArrayLike | None = None, sample_weight: ArrayL
 def scores_of(model: _core.Model, X: Any, threads: int) -> np.ndarray:
     """Rows x hyperplanes, in the order of the model."""
     return _core.scores(model, X._core if isinstance(X, Dataset) else to_rows(X), threads)
+
+
+def winners(model: _core.Model, scores: np.ndarray) -> np.ndarray:
+    """Which class each row goes to, by its scores. One of which nothing was learned, since training was stopped, never wins."""
+    if scores.ndim == 1:
+        return (scores > 0).astype(np.intp)
+    candidates = model.candidates
+    if len(candidates) == scores.shape[1]:
+        return scores.argmax(axis=1)
+    return np.asarray(candidates)[scores[:, candidates].argmax(axis=1)]

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <unordered_set>
 #include <variant>
 
 #include "base/error.h"
@@ -45,6 +46,18 @@ std::vector<std::uint32_t> occurring_columns(const Dataset& data, Pool& pool) {
   if (pieces.empty()) return {};
   pieces[0].shrink_to_fit();
   return std::move(pieces[0]);
+}
+
+std::optional<std::uint64_t> count_columns(const Dataset& data, std::uint64_t most) {
+  return data.visit([&](const auto& m) -> std::optional<std::uint64_t> {
+    if (m.features <= most && m.full) return m.features;
+    std::unordered_set<std::uint32_t> seen;
+    for (std::uint64_t i = 0; i < m.rows; ++i) {
+      for (std::size_t k = 0; k < m.size_of(i); ++k) seen.insert(m.columns_of(i)[k]);
+      if (seen.size() > most) return {};
+    }
+    return seen.size();
+  });
 }
 
 Dataset keep_columns(const Dataset& data, std::span<const std::uint32_t> columns, Pool& pool) {

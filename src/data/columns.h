@@ -17,6 +17,10 @@ namespace hinge {
 // The columns that occur, ascending.
 std::vector<std::uint32_t> occurring_columns(const Dataset& data, Pool& pool);
 
+// How many columns occur, where these are no more than `most`; none where they are more, which is
+// soon known.
+std::optional<std::uint64_t> count_columns(const Dataset& data, std::uint64_t most);
+
 // The same rows with only these columns (ascending), numbered by their place in the list.
 Dataset keep_columns(const Dataset& data, std::span<const std::uint32_t> columns, Pool& pool);
 

@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "dual/best_point.h"
+#include "dual/centred_rows.h"
 #include "dual/float_weights.h"
 #include "dual/gradients.h"
 #include "dual/leaps.h"
@@ -112,6 +113,7 @@ class DualDescent {
   // The state after a refresh, when rows are about to be chosen anew, and w was computed from the
   // variables if there were leaps.
   void archive(Archive& archive) {
+    archive(monitor_);
     archive.sized(here_.w, problem_.dimension());
     floats_.archive(archive, problem_.dimension());
     archive.require(!rough() || options_.floats);
@@ -642,9 +644,13 @@ class DualDescent {
 
 Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                     Pool& pool) {
-  return solve_merged(problem, options, monitor.limits().gap, pool, [&](const Problem& given) {
+  const SolveRows descend = [&](const Problem& given, const SolverOptions& how) {
     return given.data->visit(
-        [&](const auto& m) { return DualDescent(given, m, options, monitor, pool).run(); });
+        [&](const auto& m) { return DualDescent(given, m, how, monitor, pool).run(); });
+  };
+  return solve_centred(problem, options, [&](const Problem& given, const SolverOptions& how) {
+    return solve_merged(given, how, monitor.limits().gap, pool,
+                        [&](const Problem& merged) { return descend(merged, how); });
   });
 }
 

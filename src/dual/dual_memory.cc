@@ -1,18 +1,27 @@
+#include <algorithm>
+
+#include "dual/centred_rows.h"
 #include "dual/merged_columns.h"
 #include "dual/working_rows.h"
 #include "solve/solver.h"
 
 namespace hinge {
 
-double dual_memory(const Dataset& data, std::uint64_t dimension, double gap) {
-  // Variables, gradients, items and what leaps and line searches keep of each row; copies of rows;
-  // w, the best one, and those of leaps.
+// Variables, gradients, items and what leaps and line searches keep; with a free bias also the best
+// variables, and where losses bend.
+double dual_bytes_a_row(bool free_bias) {
+  return free_bias ? 210 : 125;
+}
+
+double dual_memory(const Dataset& data, std::uint64_t dimension, double gap, bool free_bias) {
+  // What there is for each row; copies of rows; w, the best one, and those of leaps.
   const bool doubles = data.precision() == Precision::f64;
   const double entry = doubles ? 12 : 8, shorts = doubles ? 2 : 0;
-  return 136 * static_cast<double>(data.rows()) +
+  return dual_bytes_a_row(free_bias) * static_cast<double>(data.rows()) +
          kCopyBelow * entry * static_cast<double>(data.nonzeros()) +
          (8 * 6 + 4) * static_cast<double>(dimension) +
-         shorts * static_cast<double>(data.nonzeros()) + merging_memory(data, dimension, gap);
+         shorts * static_cast<double>(data.nonzeros()) +
+         std::max(merging_memory(data, dimension, gap), free_bias ? centring_memory(data) : 0.0);
 }
 
 }  // namespace hinge

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <optional>
 
@@ -172,6 +173,7 @@ Predictions scores_of(const Model& model, const Dataset::View& view, const Scori
   out.labels.resize(rows);
   out.scores.resize(rows * problems);
   if (reject) out.rejected.resize(rows);
+  const std::vector<std::size_t> candidates = model.candidates();
   const std::vector<std::uint64_t> cuts = how.scorer != nullptr ? even_cuts(rows) : cut_rows(view);
   pool.run(cuts.size() - 1, [&](std::size_t block) {
     const std::uint64_t begin = cuts[block], end = cuts[block + 1];
@@ -195,7 +197,7 @@ Predictions scores_of(const Model& model, const Dataset::View& view, const Scori
              "scale the data as it was scaled for training");
       }
       const std::size_t best =
-          static_cast<std::size_t>(std::max_element(scores, scores + problems) - scores);
+          *std::ranges::max_element(candidates, {}, [scores](std::size_t k) { return scores[k]; });
       out.labels[i] = model.binary() ? model.labels[scores[0] > 0 ? 0 : 1] : model.labels[best];
       if (reject) out.rejected[i] = scores[best] > 0 ? 0 : 1;
     }
@@ -220,6 +222,16 @@ std::string_view to_string(StopReason reason) {
 std::string_view to_string(KernelKind kind) {
   constexpr std::string_view kNames[] = {"linear", "rbf", "poly", "sigmoid"};
   return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::vector<std::size_t> Model::candidates() const {
+  const auto counts = [](double weight) { return weight != 0; };
+  std::vector<std::size_t> all(problems.size()), learned;
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::ranges::copy_if(all, std::back_inserter(learned), [&](std::size_t k) {
+    return counts(problems[k].bias) || std::ranges::any_of(weights_of(k), counts);
+  });
+  return learned.empty() ? all : learned;
 }
 
 Certificate Model::certificate() const {

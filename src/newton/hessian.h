@@ -102,20 +102,18 @@ class NewtonHessian {
     touched_ += all_.size();
   }
 
-  // How many products cost less than to build the sum and to factor it. Costs are about
-  // nanoseconds, as measured on one CPU; their ratios count.
+  // How many products cost less than to build the sum and to factor it. Costs are as in system.h.
   double worth_products() const {
-    constexpr double kRow = 20, kFull = 0.35, kSparse = 1, kOuter = 0.25, kProduct = 1.0 / 40,
-                     kFactor = 1.0 / 80, kWorth = 0.7, kMost = 5000;
+    constexpr double kRow = 20, kFull = 0.35, kSparse = 1, kWorth = 0.7, kMost = 5000;
     if (!system_.factors()) return kMost;
     const auto rows = static_cast<double>(count_), n = static_cast<double>(system_.size());
     const double width = rows_.mean_width();
     const double product = rows * (kRow + width * (rows_.full() ? kFull : kSparse)) + n;
     // Where the sum is kept up to date, few rows join or leave it.
     const double terms = rows * (sum_is_old_ ? 1 : 0.3);
-    const double sum = terms * (rows_.full() ? kProduct * n * n : kOuter * width * width);
-    const double factor = kFactor * n * n * n + n * n;
-    return std::min(kMost, kWorth * (sum + factor) / product);
+    const double exact =
+        NewtonSystem::sum_work(terms, width, n, rows_.full()) + NewtonSystem::factor_work(n);
+    return std::min(kMost, kWorth * exact / product);
   }
 
   // False: it does not pay, or did not.

@@ -78,6 +78,7 @@ class Newton {
 
   // The state between two rounds: the sum of F'' is rebuilt then.
   void archive(Archive& archive) {
+    archive(monitor_);
     whole_->archive(archive);
     archive.sized(best_w_, problem_.dimension());
     archive.sized(joined_, m_.rows);
@@ -204,17 +205,24 @@ class Newton {
     return stopped_;
   }
 
+  typename Part::Step take_step(Part& part) {
+    const auto step = part.step([this] { return !stop(); });
+    monitor_.add_work(system_->take_work());
+    if (step == Part::Step::stopped) return step;
+    ++solution_.iterations;
+    latest_w_ = part.w;
+    return step;
+  }
+
   // Steps on a part of the rows until done() or there is no more to gain.
   template <class Done>
   void iterate(Part& part, double& sharpen, const Done& done) {
     double least = std::numeric_limits<double>::infinity();
     std::uint64_t tried = 0, idle = 0;
     while (!stop() && idle < 4 * kPatience) {
-      const auto step = part.step([this] { return !stop(); });
+      const auto step = take_step(part);
       if (step == Part::Step::stopped) return;
       const bool moved = step == Part::Step::taken;
-      ++solution_.iterations;
-      latest_w_ = part.w;
       if (done()) return;
       idle = part.gap() < 0.999 * least ? 0 : idle + 1;
       least = std::min(least, part.gap());
@@ -245,11 +253,9 @@ class Newton {
     Part& part = *whole_;
     for (;;) {
       if (stop()) return;
-      const auto step = part.step([this] { return !stop(); });
+      const auto step = take_step(part);
       if (step == Part::Step::stopped) return;
       const bool moved = step == Part::Step::taken;
-      ++solution_.iterations;
-      latest_w_ = part.w;
       take_values();
       if (next_centre(part, moved, tried_, sharpen_)) break;
       if (report()) {
@@ -452,6 +458,19 @@ double newton_memory(const Dataset& data, std::uint64_t dimension) {
       1.5 * std::min((value + 4) * static_cast<double>(data.nonzeros()), value * rows * columns);
   const double blocks = std::clamp(static_cast<double>(data.nonzeros()) / (2 * columns), 1.0, 64.0);
   return NewtonSystem::memory(dimension) + 8 * 4 * blocks * columns + 8 * 10 * rows + copies;
+}
+
+double newton_work(const Dataset& data, std::uint64_t dimension) {
+  constexpr double kSteps = 30, kPasses = 3;  // of them a step
+  const auto rows = static_cast<double>(data.rows()), columns = static_cast<double>(dimension),
+             nonzeros = static_cast<double>(data.nonzeros());
+  const bool full = nonzeros > 0.5 * rows * columns;
+  const double near = 0.3 * rows;  // that join or leave the sum
+  const double exact = NewtonSystem::sum_work(near, nonzeros / rows, columns, full) +
+                       NewtonSystem::factor_work(columns);
+  // Or by products, as many as there may be different numbers among those that matter.
+  const double products = std::min(rows, columns) * (nonzeros + columns);
+  return kSteps * (kPasses * nonzeros + std::min(exact, products));
 }
 
 }  // namespace hinge

@@ -43,6 +43,8 @@ void NewtonSystem::clear() {
 template <class Value>
 void NewtonSystem::add(const NewtonRows<Value>& rows, std::span<const Term> terms) {
   if (terms.empty()) return;
+  work_ += sum_work(static_cast<double>(terms.size()), rows.mean_width(),
+                    static_cast<double>(size_), rows.full());
   if (rows.full()) return add_full(rows, terms);
   // Parts of the terms have sums of their own; or if these would be too large, each thread has some
   // rows of the one there is.
@@ -145,6 +147,7 @@ void NewtonSystem::add_full(const NewtonRows<Value>& rows, std::span<const Term>
 }
 
 void NewtonSystem::solve(double slope, double* x) {
+  work_ += factor_work(static_cast<double>(size_));
   const std::size_t tiles = (size_ + kTile - 1) / kTile;
   pool_.run(tiles, [&](std::size_t tile) {
     for (std::size_t i = tile * kTile; i < std::min(size_, (tile + 1) * kTile); ++i) {

@@ -5,26 +5,33 @@
 // be one, or the second answer is that of the first.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <new>
+#include <span>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/comm.h"
 #include "base/stopwatch.h"
 #include "hinge/train.h"
+#include "solve/pace.h"
 
 namespace hinge {
 
 struct Limits {
   double gap = 1e-3;                        // 0 = none asked
   double seconds = 0;                       // infinite = none
-  std::uint64_t passes = 0;                 // 0 = none
+  double passes = 0;                        // 0 = none
   const std::atomic<bool>* stop = nullptr;  // set by a signal
   Comm* comm = nullptr;                     // the ranks, if there are several
+  // The work after which a run that crawls is ended; in about nanoseconds of one core, which are
+  // counted, not measured. Ranks, which count differently, are not judged.
+  PaceLimit pace = {};
+  double pass_work = 0, iteration_work = 0;  // of a pass over the data; of an iteration besides
 };
 
 // Where the states of a solver go from which a later run can go on (train_checkpoint.h).
@@ -43,7 +50,12 @@ class Monitor {
   // there may be no keeper.
   Monitor(const Limits& limits, const Stopwatch& clock, std::size_t problem,
           const std::function<void(const Progress&)>& observer, StateKeeper* keeper = nullptr)
-      : limits_(limits), clock_(clock), problem_(problem), observer_(observer), keeper_(keeper) {}
+      : limits_(limits),
+        clock_(clock),
+        problem_(problem),
+        observer_(observer),
+        keeper_(keeper),
+        pace_(limits.pace) {}
 
   // The stages of a solver whose time is told apart; stage() measures until its result goes.
   enum class Stage : std::uint8_t { objective, search };
@@ -67,8 +79,7 @@ class Monitor {
     static const std::function<void(const Progress&)> nobody;
     Limits limits = limits_;
     limits.gap = gap;
-    if (limits.passes > std::numeric_limits<std::uint64_t>::max() / every) limits.passes = 0;
-    limits.passes *= every;
+    limits.passes *= static_cast<double>(every);
     return Monitor(limits, clock_, problem_, nobody);
   }
 
@@ -76,8 +87,30 @@ class Monitor {
     for (std::size_t k = 0; k < std::size(spent_); ++k) spent_[k] += part.spent_[k];
   }
 
+  // Another solver goes on with the problem, from where the last one ended: records go on as if
+  // there had been one.
+  void change_solver(const Limits& limits) {
+    limits_ = limits;
+    pace_ = Pace(limits.pace);
+    before_ = {.iteration = last_.iteration,
+               .data_passes = last_.data_passes,
+               .primal = last_.primal,
+               .dual = last_.dual};
+    changed_ = true;
+    crawls_ = false;
+    work_ = 0;
+  }
+
+  // Work that shows neither in passes nor in iterations.
+  void add_work(double work) { work_ += work; }
+
   // A record with exact values. True: stop, see reason().
   bool report(Progress progress) {
+    const double work = progress.data_passes * limits_.pass_work +
+                        static_cast<double>(progress.iteration) * limits_.iteration_work + work_;
+    progress.iteration += before_.iteration;
+    progress.data_passes += before_.data_passes;
+    if (changed_) take_best_of(progress);
     progress.problem = problem_;
     progress.seconds = clock_.seconds();
     progress.objective_seconds = spent(Stage::objective);
@@ -88,7 +121,10 @@ class Monitor {
       reason_ = StopReason::converged;
       return true;
     }
-    return poll(progress.data_passes);
+    if (poll_at(progress.data_passes)) return true;
+    crawls_ = limits_.comm == nullptr && pace_.crawls(work, progress.relative_gap, limits_.gap);
+    if (crawls_) reason_ = StopReason::limit;
+    return crawls_;
   }
 
   // To be called where a solver can tell its whole state: state() returns it as bytes
@@ -112,10 +148,52 @@ class Monitor {
   }
 
   // Cheap; to be asked between small pieces of work. True: stop.
-  bool poll(double data_passes) {
+  bool poll(double data_passes) { return poll_at(before_.data_passes + data_passes); }
+
+  // Work gave way to the flag in the middle (base/stop.h).
+  void interrupt() {
+    reason_ = StopReason::interrupted;
+    stopped_ = true;
+  }
+  // Whether it was told to stop: then a run that goes on from a checkpoint could do more.
+  bool stopped() const { return stopped_; }
+
+  // Whether it was ended because it crawls; then how many passes it lacked at its pace, about.
+  bool crawls() const { return crawls_; }
+  double passes_left() const { return pace_.left() / limits_.pass_work; }
+
+  // The state of what is judged here belongs to that of the solver, and comes first in it.
+  void archive(Archive& archive) {
+    archive(changed_, before_.iteration, before_.data_passes, before_.primal, before_.dual, work_,
+            pace_);
+  }
+  // Whether a state is that of the solver that went on (change_solver()).
+  static bool changed_in(std::span<const std::byte> state) {
+    bool changed = false;
+    Archive archive(state);
+    archive(changed);
+    return changed;
+  }
+
+  const Progress& last() const { return last_; }      // record that was reported
+  const Progress& before() const { return before_; }  // what the solver before this one came to
+  const Limits& limits() const { return limits_; }
+  StopReason reason() const { return reason_; }
+
+ private:
+  // Primal and bound are the best so far, whichever solver found them.
+  void take_best_of(Progress& progress) const {
+    progress.primal = std::min(progress.primal, before_.primal);
+    progress.dual = std::max(progress.dual, before_.dual);
+    if (progress.primal > 0) {
+      progress.relative_gap = std::max(0.0, (progress.primal - progress.dual) / progress.primal);
+    }
+  }
+
+  bool poll_at(double data_passes) {
     bool interrupted = limits_.stop != nullptr && limits_.stop->load(std::memory_order_relaxed);
     bool late = clock_.seconds() >= limits_.seconds ||
-                (limits_.passes != 0 && data_passes >= static_cast<double>(limits_.passes));
+                (limits_.passes != 0 && data_passes >= limits_.passes);
     if (limits_.comm != nullptr) {
       if (interrupted) limits_.comm->raise(Wish::interrupt);
       if (late) limits_.comm->raise(Wish::limit);
@@ -135,24 +213,16 @@ class Monitor {
     return false;
   }
 
-  // Work gave way to the flag in the middle (base/stop.h).
-  void interrupt() {
-    reason_ = StopReason::interrupted;
-    stopped_ = true;
-  }
-  // Whether it was told to stop: then a run that goes on from a checkpoint could do more.
-  bool stopped() const { return stopped_; }
-
-  const Progress& last() const { return last_; }  // record that was reported
-  const Limits& limits() const { return limits_; }
-  StopReason reason() const { return reason_; }
-
- private:
   Limits limits_;
   const Stopwatch& clock_;
   std::size_t problem_;
   const std::function<void(const Progress&)>& observer_;
   StateKeeper* keeper_;
+  Pace pace_;
+  double work_ = 0;       // since the solver began, besides passes and iterations
+  bool changed_ = false;  // this is the second solver,
+  Progress before_ = {};  // and what the first came to
+  bool crawls_ = false;
   Progress last_;
   bool stopped_ = false;
   StopReason reason_ = StopReason::limit;

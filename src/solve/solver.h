@@ -47,7 +47,9 @@ struct Solution {
   std::uint64_t iterations = 0;
   std::uint64_t rows_touched = 0;
   std::uint64_t objective_rows = 0, search_rows = 0;  // as in Progress
-  bool stalled = false;    // ended because rounding allows no further progress
+  bool stalled = false;    // ended because rounding allows no further progress, or it crawled:
+  double passes_left = 0;  // then it would have taken about so many more; infinite: any number
+  bool changed = false;    // another solver went on with it
   bool cut_short = false;  // a limit ended it before the steps asked for were done
 };
 
@@ -92,8 +94,10 @@ Solution solve_dual(const Problem& problem, const SolverOptions& options, Monito
 Solution solve_dual_on_ranks(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                              Pool& pool);
 
-// About how many bytes one such run takes besides the rows.
-double dual_memory(const Dataset& data, std::uint64_t dimension, double gap);
+// About how many bytes one such run takes besides the rows; and those of them that it takes for
+// each row.
+double dual_memory(const Dataset& data, std::uint64_t dimension, double gap, bool free_bias);
+double dual_bytes_a_row(bool free_bias);
 
 // Newton steps on a smoothed problem (newton/part.h) that comes ever closer to the given one: an
 // augmented Lagrangian. Each step factors a matrix of all columns by all columns, and there are few
@@ -102,8 +106,9 @@ double dual_memory(const Dataset& data, std::uint64_t dimension, double gap);
 Solution solve_newton(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                       Pool& pool);
 
-// About how many bytes one such run takes besides the rows.
+// About how many bytes one such run takes besides the rows; and how much work (monitor.h), mostly.
 double newton_memory(const Dataset& data, std::uint64_t dimension);
+double newton_work(const Dataset& data, std::uint64_t dimension);
 
 // Cutting planes: R(w) = sum_i c_i h_i is replaced by the largest of some planes below it, whose
 // minimum w_t is found by a small quadratic program and is the bound; a new plane is then laid

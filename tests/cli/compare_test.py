@@ -206,7 +206,7 @@ class UsageTest(CompareCase):
         self.refused("--solvers", "dual,", says='--solvers: expected one of .*got ""')
         self.refused("--solvers", "", says="--solvers: expected")
         self.refused("--solvers", "dual,dual", says="--solvers: dual is there twice")
-        self.refused("--solvers", "auto,dual", says="--solvers: dual is there twice, once as auto")
+        self.refused("--solvers", "auto,dual,auto", says="--solvers: auto is there twice")
         self.refused("--solvers", "dual,2", says="LIBLINEAR's -s 2 is")
         self.refused("--solvers", "dual", "--solvers", "pegasos", says="--solvers")
 

@@ -119,7 +119,8 @@ TEST_P(SolverFigures, ReturnsTheBestItSaid) {
   for (const Problem& problem : {tiny.problem, narrow.problem, wide.problem}) {
     for (std::uint64_t passes = 1; passes < 2000; passes += 1 + passes / 3) {
       const Outcome r =
-          run(GetParam().solve, problem, {.gap = 1e-12, .seconds = kNever, .passes = passes});
+          run(GetParam().solve, problem,
+              {.gap = 1e-12, .seconds = kNever, .passes = static_cast<double>(passes)});
       expect_feasible(problem, r.solution.alpha);
       const double slack = 1e-9 * r.certificate.primal;
       EXPECT_GE(r.certificate.dual, r.trace.back().dual - slack) << passes;

@@ -1,0 +1,58 @@
+// Tells a run that will end from one that crawls: at the pace of its second half, would it take
+// more work than it may? Work and gaps are numbers that a solver counts and computes, so the answer
+// is the same in every run, on any machine.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/archive.h"
+
+namespace hinge {
+
+struct PaceLimit {
+  double least = 0;  // work before which nothing is judged
+  double most = 0;   // that a run may take; 0 = any amount
+};
+
+class Pace {
+ public:
+  explicit Pace(const PaceLimit& limit) : limit_(limit) {}
+
+  // A record of the run: its gap after so much work in all. True: it crawls. The same record may
+  // come twice.
+  bool crawls(double work, double gap, double target) {
+    if (limit_.most == 0 || target == 0) return false;
+    if (work > kApart * records_.back().work) records_.push_back({work, gap});
+    if (work < limit_.least || gap <= target) return false;
+    std::size_t at = records_.size() - 1;
+    while (records_[at].work > work / 2) --at;
+    const double fallen = std::log(records_[at].gap / gap);
+    left_ = fallen > 0 ? std::log(gap / target) / fallen * (work - records_[at].work)
+                       : std::numeric_limits<double>::infinity();
+    return work + left_ > limit_.most;
+  }
+
+  // Work from the last record to the target, at this pace; infinite: there was no progress at all.
+  double left() const { return left_; }
+
+  void archive(Archive& archive) {
+    archive(records_, left_);
+    archive.require(!records_.empty() && records_[0].work == 0);
+  }
+
+ private:
+  static constexpr double kApart = 1.05;  // from one record that is kept to the next
+
+  struct Record {
+    double work = 0, gap = 1;
+    void archive(Archive& archive) { archive(work, gap); }
+  };
+
+  PaceLimit limit_;
+  std::vector<Record> records_ = {{}};
+  double left_ = 0;
+};
+
+}  // namespace hinge
