@@ -39,7 +39,7 @@ def write(path, rows, seed):
         for _ in range(rows):
             label = draw.integers(10)
             image = prototypes[3 * label + draw.integers(3)]
-            image = numpy.roll(image, draw.integers(-3, 4, 2), (0, 1)) * draw.uniform(0.6, 1) + draw.normal(0, 0.15, (28, 28)) * (draw.random((28, 28)) < 0.3)
+            image = numpy.roll(image, draw.integers(-2, 3, 2), (0, 1)) * draw.uniform(0.6, 1) + draw.normal(0, 0.15, (28, 28)) * (draw.random((28, 28)) < 0.3)
             values = numpy.clip(numpy.round(image.ravel() * 255), 0, 255).astype(int)
             where = numpy.flatnonzero(values)
             file.write(f"{label} " + " ".join(f"{j + 1}:{values[j] / 255:.4g}" for j in where) + "\n")

@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "crawl.h"
 #include "data/columns.h"
-#include "solve/solver.h"
 
 namespace hinge {
 namespace {
 
 constexpr std::uint64_t kMostColumns = 2500;
-constexpr double kMostMemory = 512.0 * 0x1p20;  // that newton may take in the place of descent
 
 }  // namespace
 
@@ -32,7 +31,7 @@ constexpr double kMostMemory = 512.0 * 0x1p20;  // that newton may take in the p
 // 1000 columns). Below 5,000 rows either takes milliseconds, unless C |x|^2 is large.
 //
 // What no such rule sees (rows far from the origin, columns of different scales) shows when descent
-// crawls; then newton goes on from there (train_cost.cc).
+// crawls; then newton goes on from there (crawl.h).
 SolverChoice choose_solver(const TrainOptions& options, const Dataset& data) {
   if (options.solver != Solver::automatic) return {options.solver};
   if (!options.pegasos.kernel.linear()) return {Solver::pegasos, "it is the one with kernels"};
@@ -45,8 +44,7 @@ SolverChoice choose_solver(const TrainOptions& options, const Dataset& data) {
   const auto rows = static_cast<double>(data.rows()),
              columns =
                  static_cast<double>(occurring + (options.free_bias || options.bias > 0 ? 1 : 0));
-  choice.may_change = std::min(rows, columns) <= static_cast<double>(kMostColumns) &&
-                      newton_memory(data, static_cast<std::uint64_t>(columns)) <= kMostMemory;
+  choice.may_change = newton_may_follow(data, static_cast<std::uint64_t>(columns));
   if (columns > static_cast<double>(kMostColumns)) {
     choice.because = fmt::format("{:.0f} columns are many", columns);
     return choice;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "crawl.h"
 #include "data/columns.h"
 #include "last_digits.h"
 #include "proof/certificate.h"
@@ -22,48 +23,10 @@ namespace {
 // Counted from a signal, the certificate may take so many seconds; else it is left out.
 constexpr double kCertifyGrace = 0.75;
 
-// Work (monitor.h) of a run that is not over before all is given up for lost: that of some seconds
-// for all its problems together; but for each so many passes, where passes are quick and where they
-// are not.
-constexpr double kMostWork = 1e10, kQuickPass = 1e6, kQuickPasses = 500, kPasses = 10'000;
-constexpr double kJudgeAfter = 0.125;  // of all that
-
-// Newton goes on where descent, after this share of the work that newton would take, is on its way
-// to take so many times as much; but not before there was any work to speak of.
-constexpr double kChangeAfter = 0.5, kChangeAbove = 2, kLeastWork = 1e6;
-
-// A sweep before several problems takes this share of the time, or of the passes, and no more
-// epochs than that; after a signal it takes so many seconds, and multiplications a thread.
-constexpr double kSweepShare = 0.2;
-constexpr std::uint64_t kSweepEpochs = 5;
-constexpr double kSweepGrace = 0.25, kSweepEnd = 0.5, kSweepProducts = 1e8;
-constexpr std::uint64_t kMostSwept = std::uint64_t{256} << 20;  // bytes of dual variables
-
 // A model whose certificate is no number could not be read.
 void require_finite(double primal) {
   if (std::isfinite(primal)) return;
   fail("solver.nonfinite", "the objective is not finite", "scale the data, or take a smaller cost");
-}
-
-// Of a pass over the rows, and of what an iteration takes besides, whatever solver it is.
-double pass_work(const Dataset& rows) {
-  return static_cast<double>(rows.nonzeros()) + 10 * static_cast<double>(rows.rows());
-}
-double iteration_work(const Dataset& rows) {
-  return 1000 + 2 * static_cast<double>(rows.features());
-}
-
-// Why a run ended before its gap, in words; empty where it did not stall.
-std::string why_stalled(const Problem& problem, double gap, const Solution& solution,
-                        const Proof& proof) {
-  if (proof.relative_gap <= gap) return "";
-  std::string why = why_rounding(problem, gap, proof);
-  if (!why.empty()) return why;
-  if (solution.passes_left == 0) return "the last steps brought nothing that rounding would show";
-  return std::isfinite(solution.passes_left)
-             ? fmt::format("at its pace about {:.1g} passes more would be needed",
-                           solution.passes_left)
-             : "for half of all its passes the gap has not fallen";
 }
 
 // From the box of one problem into that of another with the same rows: each variable keeps its
@@ -150,7 +113,11 @@ void CostTraining::solve_all() {
   const std::size_t first = group_of(problem_offset_), last = group_of(problem_offset_ + problems);
   missing_.assign(problems, 0);
   swept_.resize(problems);
-  if (sweeps_first()) sweep_first();
+  if (sweeps_first()) {
+    std::vector<std::size_t> all(problems);
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    sweep(all, first_sweep(t_.options, t_.clock.seconds(), t_.data.rows(), t_.control.stop));
+  }
   if (!report_.model.kernel.linear()) {
     // One after the other, each with all threads: they share out kernel values.
     in_kernel_.resize(problems);
@@ -208,68 +175,27 @@ bool CostTraining::sweeps_first() const {
          t_.choice.solver != Solver::pegasos && !t_.interrupted() && !t_.late();
 }
 
-void CostTraining::sweep_first() {
-  std::vector<std::size_t> all(report_.model.problems.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  const double now = t_.clock.seconds();
-  SweepLimit limit = {.seconds = now + kSweepShare * (t_.options.time_limit - now),
-                      .steps = kSweepEpochs * t_.data.rows(),
-                      .stop = t_.control.stop};
-  if (t_.options.max_passes > 0) {
-    const double most = kSweepShare * static_cast<double>(t_.options.max_passes) *
-                        static_cast<double>(t_.data.rows());
-    limit.steps = std::min(limit.steps, static_cast<std::uint64_t>(std::max(1.0, most)));
-  }
-  sweep(all, limit);
-}
-
-// Pegasos on some of the problems, for what it comes to in a given time: rough, but nothing else
-// learns something of all of them as soon.
+// Pegasos on some of the problems.
 void CostTraining::sweep(std::span<const std::size_t> which, const SweepLimit& limit) {
   const Stopwatch sweep_clock;
-  // One of several threads has at least two: the bits of a class are the same among any others.
-  const std::size_t groups = std::clamp<std::size_t>(
-      which.size() / 2, 1,
-      std::max(static_cast<std::size_t>(pool_.threads()), which.size() / kSweepClasses));
-  const std::uint64_t alpha_bytes = 8 * t_.data.rows() * which.size();
-  const Limits limits = {.gap = 0, .seconds = limit.seconds, .stop = limit.stop};
-  const std::function<void(const Progress&)> nobody;
-  const Pool::Grace whole(pool_, Pool::Grace::kForever);  // each is asked to end by itself
-  std::atomic<std::uint64_t> most_rows = 0;
-  pool_.run(groups, [&](std::size_t g) {
-    const std::span<const std::size_t> group = which.subspan(
-        which.size() * g / groups, which.size() * (g + 1) / groups - which.size() * g / groups);
-    std::vector<std::vector<std::int8_t>> y;
-    std::vector<Problem> problems;
-    std::vector<Monitor> monitors;
-    for (const std::size_t k : group) {
-      y.push_back(signs(t_.data, report_.model.problems[k].label));
-      problems.push_back(problem_of(y.back()));
-      monitors.emplace_back(limits, t_.clock, k, nobody);
-    }
-    Pool alone(1, &t_.stop);
-    const Pool::Grace grace(alone, limit.grace);
-    const SolverOptions options = {.seed = t_.options.seed,
-                                   .kernels = &choose_kernels(t_.options.instruction_set),
-                                   .pegasos = {.steps = limit.steps}};
-    std::vector<Solution> solutions = solve_pegasos(problems, options, monitors, alone);
-    for (std::size_t n = 0; n < group.size(); ++n) {
-      if (alpha_bytes > kMostSwept) solutions[n].alpha.assign(0, 0.0);
-      std::uint64_t rows = most_rows.load();
-      while (rows < solutions[n].rows_touched &&
-             !most_rows.compare_exchange_weak(rows, solutions[n].rows_touched)) {
-      }
-      swept_[group[n]] = std::move(solutions[n]);
-    }
-  });
-  const double seconds = sweep_clock.seconds();
+  std::vector<std::vector<std::int8_t>> y;
+  std::vector<Problem> problems;
   for (const std::size_t k : which) {
-    report_.problem_seconds[k] += seconds / static_cast<double>(which.size());
+    y.push_back(signs(t_.data, report_.model.problems[k].label));
+    problems.push_back(problem_of(y.back()));
+  }
+  std::vector<Solution> found = hinge::sweep(problems, t_.options, limit, t_.clock, t_.stop, pool_);
+  const double seconds = sweep_clock.seconds();
+  std::uint64_t rows = 0;
+  for (std::size_t n = 0; n < which.size(); ++n) {
+    report_.problem_seconds[which[n]] += seconds / static_cast<double>(which.size());
+    rows = std::max(rows, found[n].rows_touched);
+    swept_[which[n]] = std::move(found[n]);
   }
   report_.solve_seconds += seconds;
-  report_.rows_touched += most_rows;
-  report_.iterations += most_rows;  // a step a row
-  passes_swept_ = static_cast<double>(most_rows) / static_cast<double>(t_.data.rows());
+  report_.rows_touched += rows;
+  report_.iterations += rows;  // a step a row
+  passes_swept_ = static_cast<double>(rows) / static_cast<double>(t_.data.rows());
 }
 
 // What was not begun gets what a sweep found: one from before, or one in the time that is left
@@ -282,13 +208,7 @@ void CostTraining::finish_missing() {
   }
   if (missing.empty() || !model.kernel.linear()) return;
   if (t_.comm == nullptr && t_.stop.up() && !swept_[missing.front()]) {
-    const double each = static_cast<double>(t_.rows->nonzeros()) /
-                        static_cast<double>(t_.rows->rows()) * static_cast<double>(missing.size());
-    const double most = kSweepProducts * pool_.threads() / std::max(1.0, each);
-    sweep(missing, {.seconds = t_.clock.seconds() + kSweepGrace,
-                    .steps = static_cast<std::uint64_t>(
-                        std::clamp(most, 1.0, static_cast<double>(t_.rows->rows()))),
-                    .grace = kSweepEnd});
+    sweep(missing, last_sweep(t_.clock.seconds(), *t_.rows, missing.size(), pool_.threads()));
   }
   const Pool::Grace whole(pool_, Pool::Grace::kForever);
   const auto finish_one = [&](std::size_t k, Pool& pool) {
@@ -344,40 +264,6 @@ Problem CostTraining::problem_of(std::span<const std::int8_t> y) const {
           .free_bias = origin.free_bias};
 }
 
-// When a problem is given up for lost.
-PaceLimit CostTraining::stall_limit() const {
-  const double pass = pass_work(*t_.rows);
-  const auto problems = static_cast<double>(t_.groups.back().last);
-  const double most =
-      std::max(kMostWork / problems, pass * (pass < kQuickPass ? kQuickPasses : kPasses));
-  return {.least = kJudgeAfter * most, .most = most};
-}
-
-// By the solver that was chosen, and where that is descent, which crawls, by newton from there on.
-Solution CostTraining::solve_one(const Problem& problem, SolverOptions options, Monitor& monitor,
-                                 Pool& pool) {
-  if (t_.choice.solver == Solver::newton) return solve_newton(problem, options, monitor, pool);
-  if (t_.comm != nullptr) return solve_dual_on_ranks(problem, options, monitor, pool);
-  Limits later = monitor.limits();
-  later.pace = stall_limit();
-  Start start;
-  const bool changed = !options.resume.empty() && Monitor::changed_in(options.resume);
-  if (!changed) {
-    Solution first = solve_dual(problem, options, monitor, pool);
-    if (!t_.choice.may_change || !monitor.crawls()) return first;
-    start = {.w = std::move(first.w), .alpha = std::move(first.alpha)};
-    options.start = std::span(&start, 1);
-    options.resume = {};
-  }
-  monitor.change_solver(later);
-  Solution solution = solve_newton(problem, options, monitor, pool);
-  solution.changed = true;
-  solution.iterations += monitor.before().iteration;
-  solution.rows_touched += static_cast<std::uint64_t>(
-      std::llround(monitor.before().data_passes * static_cast<double>(t_.data.rows())));
-  return solution;
-}
-
 // Solves the problems of a group: one, or with Pegasos several in one sweep.
 void CostTraining::solve(std::size_t number, Pool& pool) {
   Model& model = report_.model;
@@ -406,15 +292,10 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
                    .seconds = t_.options.time_limit,
                    .passes = static_cast<double>(t_.options.max_passes),
                    .stop = t_.control.stop,
-                   .comm = t_.comm,
-                   .pass_work = pass_work(*t_.rows),
-                   .iteration_work = iteration_work(*t_.rows)};
+                   .comm = t_.comm};
   if (limits.passes > 0) limits.passes -= std::min(passes_swept_, kSweepShare * limits.passes);
-  if (t_.choice.solver != Solver::pegasos) limits.pace = stall_limit();
-  if (t_.choice.may_change && t_.choice.solver == Solver::dual) {
-    const double newton = newton_work(*t_.rows, t_.rows->features());
-    limits.pace = {.least = std::max(kLeastWork, kChangeAfter * newton),
-                   .most = std::max(kLeastWork, kChangeAbove * newton)};
+  if (t_.choice.solver != Solver::pegasos) {
+    limits = watched(limits, *t_.rows, t_.groups.back().last);
   }
   for (std::size_t k = first; k < last; ++k) {
     y.push_back(signs(t_.data, model.problems[k].label));
@@ -455,7 +336,11 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
   } else if (cutting_planes(t_.choice.solver)) {
     solutions.push_back(solve_planes(problems[0], t_.choice.solver, options, monitors[0], pool));
   } else {
-    solutions.push_back(solve_one(problems[0], options, monitors[0], pool));
+    const auto one = t_.choice.solver == Solver::newton ? solve_newton
+                     : t_.comm != nullptr               ? solve_dual_on_ranks
+                     : t_.choice.may_change             ? solve_dual_or_newton
+                                                        : solve_dual;
+    solutions.push_back(one(problems[0], options, monitors[0], pool));
   }
   if (!group.done && monitors[0].crawls()) {
     solutions[0].stalled = true;

@@ -2,7 +2,6 @@
 // at the same time, each in a CostTraining of its own.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -23,6 +22,7 @@
 #include "proof/certificate.h"
 #include "solve/solver.h"
 #include "train_checkpoint.h"
+#include "train_sweep.h"
 
 namespace hinge {
 
@@ -96,18 +96,7 @@ class CostTraining {
   bool skip(std::size_t first, std::size_t last);
   void solve(std::size_t number, Pool& pool);
   Problem problem_of(std::span<const std::int8_t> y) const;
-  Solution solve_one(const Problem& problem, SolverOptions options, Monitor& monitor, Pool& pool);
-  PaceLimit stall_limit() const;
-
-  // How long a sweep may take.
-  struct SweepLimit {
-    double seconds = 0;                       // since training began
-    std::uint64_t steps = 0;                  // rows
-    const std::atomic<bool>* stop = nullptr;  // a signal ends it
-    double grace = 0;                         // seconds that it and its end may take after that
-  };
   bool sweeps_first() const;
-  void sweep_first();
   void sweep(std::span<const std::size_t> problems, const SweepLimit& limit);
   void finish_missing();
   void fall_back(const Problem& problem, Solution& other, Solution& solution, Proof& proof,

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "crawl.h"
 #include "data/columns.h"
 #include "data/problem.h"
 #include "proof/certificate.h"
@@ -161,12 +162,12 @@ class Recount {
     }
     const Stopwatch clock;
     const std::function<void(const Progress&)> nobody;
-    Monitor monitor({.gap = options_.gap / 2,
-                     .seconds = std::numeric_limits<double>::infinity(),
-                     .passes = 0,
-                     .stop = options_.stop},
-                    clock, k, nobody);
-    return solve_dual(asked, {}, monitor, pool_).alpha;
+    const Limits limits = {.gap = options_.gap / 2,
+                           .seconds = std::numeric_limits<double>::infinity(),
+                           .stop = options_.stop};
+    Monitor monitor(watched(limits, *asked.data, model_.problems.size()), clock, k, nobody);
+    const bool both = newton_may_follow(*asked.data, asked.dimension());
+    return (both ? solve_dual_or_newton : solve_dual)(asked, {}, monitor, pool_).alpha;
   }
 
   const Model& model_;

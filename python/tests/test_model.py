@@ -223,3 +223,15 @@ def test_model_by_itself(three):
     np.testing.assert_array_equal(model.decision_function(X.toarray()), svm.decision_function(X.toarray()))
     assert "3 classes, 60 features" in repr(model)
     assert model.origin["rows"] == 400 and model.origin["precision"] == "float64"
+
+
+def test_a_class_of_which_nothing_was_learned_never_wins(tmp_path, program):
+    path, rows = tmp_path / "model", tmp_path / "rows.svm"
+    path.write_text("solver_type L2R_L1LOSS_SVC_DUAL\nnr_class 3\nlabel 5 6 7\nnr_feature 2\nbias -1\nw\n-1 0 -2\n-1 0 -2\n")
+    rows.write_text("5 1:1 2:1\n7 1:-1 2:-1\n")
+    model, X = hinge.read_model(path), np.array([[1.0, 1.0], [-1.0, -1.0]])
+    np.testing.assert_array_equal(model.decision_function(X), [[-2, 0, -4], [2, 0, 4]])
+    np.testing.assert_array_equal(model.predict(X), [5, 7])
+    np.testing.assert_array_equal(hinge.LinearSVC.load(path).predict(X), [5, 7])
+    program("predict", rows, path, tmp_path / "labels")
+    assert (tmp_path / "labels").read_text().split() == ["5", "7"]

@@ -242,9 +242,9 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
     {"solver.nonfinite", kNumeric, "The objective is not finite.",
      "Scale the data, or choose a smaller cost."},
     {"solver.stalled", 0, "Progress ended before the gap asked for.",
-     "Mostly the model is as good as double precision gets: ask for a larger gap. If its gap is "
-     "not "
-     "small, try another solver."},
+     "The message says why, and the model has its true gap. Where rounding is in the way, scale the "
+     "data or ask for a larger gap. Where it crawled, centre or scale the columns, or try --solver "
+     "auto."},
     {"system.cpu", kUnavailable, "The CPU does not have the instruction set asked for.",
      "Leave --cpu at auto."},
     {"system.threads", 0, "Threads could not be started.",

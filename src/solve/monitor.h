@@ -87,11 +87,16 @@ class Monitor {
     for (std::size_t k = 0; k < std::size(spent_); ++k) spent_[k] += part.spent_[k];
   }
 
+  // Before a solver begins: that a run is to be judged by another limit than Limits has.
+  void set_pace(const PaceLimit& pace) {
+    limits_.pace = pace;
+    pace_ = Pace(pace);
+  }
+
   // Another solver goes on with the problem, from where the last one ended: records go on as if
   // there had been one.
-  void change_solver(const Limits& limits) {
-    limits_ = limits;
-    pace_ = Pace(limits.pace);
+  void change_solver(const PaceLimit& pace) {
+    set_pace(pace);
     before_ = {.iteration = last_.iteration,
                .data_passes = last_.data_passes,
                .primal = last_.primal,

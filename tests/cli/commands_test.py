@@ -191,6 +191,28 @@ class InfoTest(CommandCase):
         for key in ("classes", "solver", "status", "cost", "primal", "dual", "relative_gap", "features"):
             self.assertEqual(found[key], trained[key], key)
         self.assertRegex(self.hinge("info", "m").text, r"kind +model\n")
+        self.assertNotIn("problems", found)
+
+    def test_model_of_several_classes(self):
+        self.write("three.svm", to_text(THREE))
+        trained = self.hinge("train", "three.svm", "m", "--json").json
+        found = self.hinge("info", "m", "--json").json
+        self.assertEqual(found["problems"], [{k: p[k] for k in ("class", "primal", "dual", "relative_gap")} for p in trained["problems"]])
+        text = self.hinge("info", "m").text
+        self.assertRegex(text, r"class +primal +bound +gap")
+        for problem in trained["problems"]:
+            self.assertRegex(text, rf"\n +{problem['class']} +{problem['primal']:.8g} +{problem['dual']:.8g} +{problem['relative_gap']:.2g} *\n")
+
+    def test_model_that_was_stopped(self):
+        """What was learned of every class; of one of which nothing was, that it is never predicted."""
+        self.write("three.svm", to_text(THREE))
+        run = self.hinge("train", "three.svm", "m", "--json", "--gap", "1e-9", "--max-passes", "1")
+        self.assertIn("1e-09 was asked for, which 0 of 3 classes reached [solver.limit]", run.err)
+        self.assertIn("0 of 3 classes", run.json["why"])
+        self.write("z", "solver_type L2R_L1LOSS_SVC_DUAL\nnr_class 3\nlabel 1 2 3\nnr_feature 1\nbias -1\nw\n-1 0 -2\n")
+        self.write("r.svm", "1 1:1\n3 1:-1\n")
+        self.hinge("predict", "r.svm", "z", "labels")
+        self.assertEqual(self.read("labels").split(), [b"1", b"3"])
 
     def test_one_class_is_fine_to_look_at(self):
         self.write("o.svm", "1 1:1\n1 1:2\n")

@@ -1,0 +1,33 @@
+// Runs that crawl (solve/pace.h): how much work one may take before it is ended, and dual descent
+// that hands over to newton.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/parallel.h"
+#include "data/problem.h"
+#include "proof/certificate.h"
+#include "solve/monitor.h"
+#include "solve/solver.h"
+
+namespace hinge {
+
+// The same limits, and work is counted: a run on these rows, one of so many problems, ends when it
+// is lost.
+Limits watched(Limits limits, const Dataset& rows, std::size_t problems);
+
+// Whether newton may take the place of descent on so many columns of these rows: it is a matter of
+// matrices that must not be large, and never of the machine.
+bool newton_may_follow(const Dataset& rows, std::uint64_t columns);
+
+// Dual descent, or, from where it crawls, newton. The monitor's limits are watched() ones; states
+// are those of either solver.
+Solution solve_dual_or_newton(const Problem& problem, const SolverOptions& options,
+                              Monitor& monitor, Pool& pool);
+
+// Why a run that stalled did, in words; empty where it reached the gap.
+std::string why_stalled(const Problem& problem, double gap, const Solution& solution,
+                        const Proof& proof);
+
+}  // namespace hinge

@@ -1,0 +1,76 @@
+#include "train_sweep.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "solve/monitor.h"
+#include "train_checks.h"
+
+namespace hinge {
+namespace {
+
+constexpr std::uint64_t kFirstEpochs = 5;                      // more gain little
+constexpr double kLastSeconds = 0.25, kLastGrace = 0.5;        // with a last look at what was found
+constexpr double kLastProducts = 1e8;                          // of values and weights, a thread
+constexpr std::uint64_t kMostAlpha = std::uint64_t{32} << 20;  // dual variables that are kept
+
+}  // namespace
+
+SweepLimit first_sweep(const TrainOptions& options, double now, std::uint64_t rows,
+                       const std::atomic<bool>* stop) {
+  SweepLimit limit = {.seconds = now + kSweepShare * (options.time_limit - now),
+                      .steps = kFirstEpochs * rows,
+                      .stop = stop};
+  if (options.max_passes > 0) {
+    const double most =
+        kSweepShare * static_cast<double>(options.max_passes) * static_cast<double>(rows);
+    limit.steps = std::min(limit.steps, static_cast<std::uint64_t>(std::max(1.0, most)));
+  }
+  return limit;
+}
+
+SweepLimit last_sweep(double now, const Dataset& rows, std::size_t problems, int threads) {
+  const auto count = static_cast<double>(rows.rows());
+  const double step = static_cast<double>(rows.nonzeros()) / count * static_cast<double>(problems);
+  const double steps = kLastProducts * threads / std::max(1.0, step);
+  return {.seconds = now + kLastSeconds,
+          .steps = static_cast<std::uint64_t>(std::clamp(steps, 1.0, count)),
+          .grace = kLastGrace};
+}
+
+std::vector<Solution> sweep(std::span<const Problem> problems, const TrainOptions& options,
+                            const SweepLimit& limit, const Stopwatch& clock, const StopToken& stop,
+                            Pool& pool) {
+  // A group a thread, of two problems or more: the bits of one are the same among any others.
+  const std::size_t groups = std::clamp<std::size_t>(
+      problems.size() / 2, 1,
+      std::max(static_cast<std::size_t>(pool.threads()), problems.size() / kSweepClasses));
+  const bool keeps_alpha = problems[0].data->rows() <= kMostAlpha / problems.size();
+  const std::function<void(const Progress&)> nobody;
+  const SolverOptions how = {.seed = options.seed,
+                             .kernels = &choose_kernels(options.instruction_set),
+                             .pegasos = {.steps = limit.steps}};
+  std::vector<Solution> all(problems.size());
+  const Pool::Grace whole(pool, Pool::Grace::kForever);  // each is asked to end by itself
+  pool.run(groups, [&](std::size_t g) {
+    const std::size_t from = problems.size() * g / groups, to = problems.size() * (g + 1) / groups;
+    std::vector<Monitor> monitors;
+    for (std::size_t k = from; k < to; ++k) {
+      monitors.emplace_back(Limits{.gap = 0, .seconds = limit.seconds, .stop = limit.stop}, clock,
+                            k, nobody);
+    }
+    Pool alone(1, &stop);
+    const Pool::Grace grace(alone, limit.grace);
+    std::vector<Solution> found =
+        solve_pegasos(problems.subspan(from, to - from), how, monitors, alone);
+    for (std::size_t k = from; k < to; ++k) {
+      all[k] = std::move(found[k - from]);
+      if (!keeps_alpha) all[k].alpha = {};
+    }
+  });
+  return all;
+}
+
+}  // namespace hinge

@@ -1,0 +1,44 @@
+// Pegasos on several problems of a training, each row read once for all of them: rough, but nothing
+// else learns something of every class as soon. What a limit or a signal would leave without a
+// solution falls back on it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/parallel.h"
+#include "base/stop.h"
+#include "base/stopwatch.h"
+#include "data/problem.h"
+#include "hinge/options.h"
+#include "solve/solver.h"
+
+namespace hinge {
+
+struct SweepLimit {
+  double seconds = 0;                       // by the clock of the training
+  std::uint64_t steps = 0;                  // rows
+  const std::atomic<bool>* stop = nullptr;  // ends it, unless it begins after that
+  double grace = 0;                         // seconds that it may take after a signal
+};
+
+// Before several problems are worked on one by one: a share of the time, or of the passes, that all
+// may take, and a few epochs at most.
+SweepLimit first_sweep(const TrainOptions& options, double now, std::uint64_t rows,
+                       const std::atomic<bool>* stop);
+constexpr double kSweepShare = 0.2;
+
+// After a signal: what can be done before anybody minds. By the clock, but also by counts: a step
+// of many classes on long rows takes its time.
+SweepLimit last_sweep(double now, const Dataset& rows, std::size_t problems, int threads);
+
+// One solution a problem, in their order. Dual variables are left out where they would take too
+// much memory.
+std::vector<Solution> sweep(std::span<const Problem> problems, const TrainOptions& options,
+                            const SweepLimit& limit, const Stopwatch& clock, const StopToken& stop,
+                            Pool& pool);
+
+}  // namespace hinge
