@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
 #include <span>
 #include <utility>
 
+#include "base/error.h"
 #include "last_digits.h"
 
 namespace hinge {
@@ -45,25 +48,33 @@ bool newton_may_follow(const Dataset& rows, std::uint64_t columns) {
 Solution solve_dual_or_newton(const Problem& problem, const SolverOptions& options,
                               Monitor& monitor, Pool& pool) {
   const PaceLimit lasting = monitor.limits().pace;
+  const double newton = newton_work(*problem.data, problem.data->features());
+  const PaceLimit paces[] = {{.least = std::max(kLeastWork, kChangeAfter * newton),
+                              .most = std::max(kLeastWork, kChangeAbove * newton)},
+                             lasting,
+                             lasting};
+  constexpr std::uint8_t kLast = std::size(paces) - 1;
   SolverOptions from = options;
   Start start;
-  if (options.resume.empty() || !Monitor::changed_in(options.resume)) {
-    const double newton = newton_work(*problem.data, problem.data->features());
-    monitor.set_pace({.least = std::max(kLeastWork, kChangeAfter * newton),
-                      .most = std::max(kLeastWork, kChangeAbove * newton)});
-    Solution first = solve_dual(problem, options, monitor, pool);
-    if (!monitor.crawls()) return first;
-    start = {.w = std::move(first.w), .alpha = std::move(first.alpha)};
+  std::uint8_t stage = options.resume.empty() ? 0 : Monitor::changes_in(options.resume);
+  if (stage > kLast) fail("checkpoint.content", "a state in the checkpoint is of no solver");
+  monitor.set_pace(paces[stage]);
+  if (stage > 0) from.start = std::span(&start, 1);  // there was one, which the state has seen
+  for (;; ++stage) {
+    Solution solution = (stage == 1 ? solve_newton : solve_dual)(problem, from, monitor, pool);
+    const bool ended = !monitor.crawls() && !(stage == 1 && solution.stalled);
+    if (stage == kLast || ended) {
+      solution.changed = stage > 0;
+      solution.iterations += monitor.before().iteration;
+      solution.rows_touched += static_cast<std::uint64_t>(
+          std::llround(monitor.before().data_passes * static_cast<double>(problem.data->rows())));
+      return solution;
+    }
+    start = {.w = std::move(solution.w), .alpha = std::move(solution.alpha)};
     from.start = std::span(&start, 1);
     from.resume = {};
+    monitor.change_solver(paces[stage + 1]);
   }
-  monitor.change_solver(lasting);
-  Solution solution = solve_newton(problem, from, monitor, pool);
-  solution.changed = true;
-  solution.iterations += monitor.before().iteration;
-  solution.rows_touched += static_cast<std::uint64_t>(
-      std::llround(monitor.before().data_passes * static_cast<double>(problem.data->rows())));
-  return solution;
 }
 
 std::string why_stalled(const Problem& problem, double gap, const Solution& solution,

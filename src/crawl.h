@@ -21,8 +21,8 @@ Limits watched(Limits limits, const Dataset& rows, std::size_t problems);
 // matrices that must not be large, and never of the machine.
 bool newton_may_follow(const Dataset& rows, std::uint64_t columns);
 
-// Dual descent, or, from where it crawls, newton. The monitor's limits are watched() ones; states
-// are those of either solver.
+// Dual descent; from where it crawls, newton; and from where that ends before the gap, descent to
+// the end. The monitor's limits are watched() ones; states are those of either solver.
 Solution solve_dual_or_newton(const Problem& problem, const SolverOptions& options,
                               Monitor& monitor, Pool& pool);
 

@@ -201,7 +201,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X) -> np.ndarray:
         """The class of each row, as in ``classes_``: the one with the largest score."""
-        return self.classes_[winners(self.model_._core, self.decision_function(X))]
+        scores = self.decision_function(X)
+        return self.classes_[winners(self.model_._core, scores)]
 
     # ---- What was learned.
 

@@ -74,7 +74,9 @@ Solution solve_centred(const Problem& problem, const SolverOptions& options,
   on_copy.floats = false;  // of the rows there are
   on_copy.shorts = nullptr;
   std::vector<Start> starts(options.start.begin(), options.start.end());
-  for (Start& start : starts) start.w.back() += inner(std::span(start.w).first(columns), mean);
+  for (Start& start : starts) {
+    if (!start.w.empty()) start.w.back() += inner(std::span(start.w).first(columns), mean);
+  }
   on_copy.start = starts;
   Solution solution = solve(shifted, on_copy);
   solution.w.back() -= inner(std::span(solution.w).first(columns), mean);

@@ -101,7 +101,7 @@ class Monitor {
                .data_passes = last_.data_passes,
                .primal = last_.primal,
                .dual = last_.dual};
-    changed_ = true;
+    ++changes_;
     crawls_ = false;
     work_ = 0;
   }
@@ -115,7 +115,7 @@ class Monitor {
                         static_cast<double>(progress.iteration) * limits_.iteration_work + work_;
     progress.iteration += before_.iteration;
     progress.data_passes += before_.data_passes;
-    if (changed_) take_best_of(progress);
+    if (changes_ > 0) take_best_of(progress);
     progress.problem = problem_;
     progress.seconds = clock_.seconds();
     progress.objective_seconds = spent(Stage::objective);
@@ -169,19 +169,19 @@ class Monitor {
 
   // The state of what is judged here belongs to that of the solver, and comes first in it.
   void archive(Archive& archive) {
-    archive(changed_, before_.iteration, before_.data_passes, before_.primal, before_.dual, work_,
+    archive(changes_, before_.iteration, before_.data_passes, before_.primal, before_.dual, work_,
             pace_);
   }
-  // Whether a state is that of the solver that went on (change_solver()).
-  static bool changed_in(std::span<const std::byte> state) {
-    bool changed = false;
+  // How often solvers had changed (change_solver()) when this was the state of one.
+  static std::uint8_t changes_in(std::span<const std::byte> state) {
+    std::uint8_t changes = 0;
     Archive archive(state);
-    archive(changed);
-    return changed;
+    archive(changes);
+    return changes;
   }
 
   const Progress& last() const { return last_; }      // record that was reported
-  const Progress& before() const { return before_; }  // what the solver before this one came to
+  const Progress& before() const { return before_; }  // what the solvers before this one came to
   const Limits& limits() const { return limits_; }
   StopReason reason() const { return reason_; }
 
@@ -225,8 +225,8 @@ class Monitor {
   StateKeeper* keeper_;
   Pace pace_;
   double work_ = 0;       // since the solver began, besides passes and iterations
-  bool changed_ = false;  // this is the second solver,
-  Progress before_ = {};  // and what the first came to
+  std::uint8_t changes_ = 0;  // of solvers,
+  Progress before_ = {};      // and what they came to
   bool crawls_ = false;
   Progress last_;
   bool stopped_ = false;
