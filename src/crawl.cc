@@ -19,7 +19,7 @@ namespace {
 // many passes, where passes are quick and where they are not. Nothing is judged before a part of
 // it is done.
 constexpr double kMostWork = 1e10, kQuickPass = 1e6, kQuickPasses = 500, kPasses = 10'000;
-constexpr double kJudgeAfter = 0.125;
+constexpr double kJudgeAfter = 0.4;
 
 // Newton follows where descent, after this share of the work that newton would take, is on its way
 // to take so many times as much; but not before there was any work to speak of.

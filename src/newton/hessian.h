@@ -138,6 +138,10 @@ class NewtonHessian {
 
   // y = F'' x
   void multiply(double curvature, const std::vector<double>& x, std::vector<double>& y) {
+    // Vectors of conjugate gradients and of each block are as long as the columns.
+    constexpr double kNumber = 0.35, kVectors = 6;
+    system_.add_work(kNumber * static_cast<double>(x.size()) *
+                     (kVectors + 2 * static_cast<double>(blocks_.size())));
     constexpr std::size_t kRun = 32;  // rows that are still in the cache when they are added
     const double constant = bias_ == 0 ? 0.0 : bias_ * x[features_];
     for_terms([&](std::span<const Term> terms, std::vector<double>& sum) {

@@ -44,7 +44,8 @@ class NewtonSystem {
     return rows * (full ? n * n / 40 : width * width / 4);
   }
   static double factor_work(double n) { return n * n * n / 80 + n * n; }
-  // Such work since this was last asked.
+  // Work of these, and of others who solve the system their way, since this was last asked.
+  void add_work(double work) { work_ += work; }
   double take_work() { return std::exchange(work_, 0.0); }
 
   // About how many bytes it takes at most.
