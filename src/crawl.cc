@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <utility>
 
@@ -15,10 +14,11 @@
 namespace hinge {
 namespace {
 
-// Work that a run may take: that of some seconds for all its problems together; but for each so
-// many passes, where passes are quick and where they are not. Nothing is judged before a part of
-// it is done.
-constexpr double kMostWork = 1e10, kQuickPass = 1e6, kQuickPasses = 500, kPasses = 10'000;
+// Work that a run may take: on data that could be less than a megabyte of text, that of some
+// seconds for all problems together, but for each at least so many passes; on other data so many
+// for each. Nothing is judged before a part of it is done.
+constexpr double kMostWork = 8e9, kFewPasses = 100, kPasses = 10'000;
+constexpr double kSmallText = 1e6, kLeastValue = 4, kLeastRow = 2;  // bytes
 constexpr double kJudgeAfter = 0.4;
 
 // Newton follows where descent, after this share of the work that newton would take, is on its way
@@ -26,45 +26,52 @@ constexpr double kJudgeAfter = 0.4;
 constexpr double kChangeAfter = 0.5, kChangeAbove = 2, kLeastWork = 1e6;
 
 constexpr std::uint64_t kMostSmaller = 2500;    // of rows and columns the smaller number
-constexpr double kMostMemory = 512.0 * 0x1p20;  // bytes
+constexpr double kMostMemory = 128.0 * 0x1p20;  // bytes, or as many as the rows take
+constexpr double kRoundingGap = 1e-6;           // below it a stall is rounding, most likely
 
 }  // namespace
 
 Limits watched(Limits limits, const Dataset& rows, std::size_t problems) {
   limits.pass_work = static_cast<double>(rows.nonzeros()) + 10 * static_cast<double>(rows.rows());
   limits.iteration_work = 1000 + 2 * static_cast<double>(rows.features());
-  const double passes = limits.pass_work < kQuickPass ? kQuickPasses : kPasses;
-  const double most =
-      std::max(kMostWork / static_cast<double>(problems), passes * limits.pass_work);
+  const double text = kLeastValue * static_cast<double>(rows.nonzeros()) +
+                      kLeastRow * static_cast<double>(rows.rows());
+  const double most = text < kSmallText ? std::max(kMostWork / static_cast<double>(problems),
+                                                   kFewPasses * limits.pass_work)
+                                        : std::max(kMostWork, kPasses * limits.pass_work);
   limits.pace = {.least = kJudgeAfter * most, .most = most};
   return limits;
 }
 
 bool newton_may_follow(const Dataset& rows, std::uint64_t columns) {
   return std::min(rows.rows(), columns) <= kMostSmaller &&
-         newton_memory(rows, columns) <= kMostMemory;
+         newton_memory(rows, columns) <= std::max(kMostMemory, training_memory(rows, 1).rows);
 }
 
-Solution solve_dual_or_newton(const Problem& problem, const SolverOptions& options,
-                              Monitor& monitor, Pool& pool) {
+Solution solve_in_turns(const Problem& problem, Solver first, const SolverOptions& options,
+                        Monitor& monitor, Pool& pool) {
   const PaceLimit lasting = monitor.limits().pace;
   const double newton = newton_work(*problem.data, problem.data->features());
-  const PaceLimit paces[] = {{.least = std::max(kLeastWork, kChangeAfter * newton),
-                              .most = std::max(kLeastWork, kChangeAbove * newton)},
-                             lasting,
-                             lasting};
-  constexpr std::uint8_t kLast = std::size(paces) - 1;
+  const PaceLimit soon = {.least = std::max(kLeastWork, kChangeAfter * newton),
+                          .most = std::max(kLeastWork, kChangeAbove * newton)};
+  struct Turn {
+    decltype(&solve_dual) solve;
+    PaceLimit pace;
+  };
+  const Turn all[] = {{solve_dual, soon}, {solve_newton, lasting}, {solve_dual, lasting}};
+  const std::span<const Turn> turns = std::span(all).subspan(first == Solver::newton ? 1 : 0);
   SolverOptions from = options;
   Start start;
-  std::uint8_t stage = options.resume.empty() ? 0 : Monitor::changes_in(options.resume);
-  if (stage > kLast) fail("checkpoint.content", "a state in the checkpoint is of no solver");
-  monitor.set_pace(paces[stage]);
-  if (stage > 0) from.start = std::span(&start, 1);  // there was one, which the state has seen
-  for (;; ++stage) {
-    Solution solution = (stage == 1 ? solve_newton : solve_dual)(problem, from, monitor, pool);
-    const bool ended = !monitor.crawls() && !(stage == 1 && solution.stalled);
-    if (stage == kLast || ended) {
-      solution.changed = stage > 0;
+  std::size_t turn = options.resume.empty() ? 0 : Monitor::changes_in(options.resume);
+  if (turn >= turns.size()) fail("checkpoint.content", "a state in the checkpoint is of no solver");
+  if (turn > 0) from.start = std::span(&start, 1);  // there was one, which the state has seen
+  monitor.set_pace(turns[turn].pace);
+  for (;; ++turn) {
+    Solution solution = turns[turn].solve(problem, from, monitor, pool);
+    const bool lost =
+        (monitor.crawls() || solution.stalled) && monitor.last().relative_gap > kRoundingGap;
+    if (!lost || turn + 1 == turns.size()) {
+      solution.changed = turn > 0;
       solution.iterations += monitor.before().iteration;
       solution.rows_touched += static_cast<std::uint64_t>(
           std::llround(monitor.before().data_passes * static_cast<double>(problem.data->rows())));
@@ -73,7 +80,7 @@ Solution solve_dual_or_newton(const Problem& problem, const SolverOptions& optio
     start = {.w = std::move(solution.w), .alpha = std::move(solution.alpha)};
     from.start = std::span(&start, 1);
     from.resume = {};
-    monitor.change_solver(paces[stage + 1]);
+    monitor.change_solver(turns[turn + 1].pace);
   }
 }
 
@@ -82,6 +89,7 @@ std::string why_stalled(const Problem& problem, double gap, const Solution& solu
   if (proof.relative_gap <= gap) return "";
   std::string why = why_rounding(problem, gap, proof);
   if (!why.empty()) return why;
+  if (!solution.stalled) return "the solver saw it reached; the proof, rounded outwards, does not";
   if (solution.passes_left == 0) return "the last steps brought nothing that rounding would show";
   return std::isfinite(solution.passes_left)
              ? fmt::format("at its pace about {:.1g} passes more would be needed",

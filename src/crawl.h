@@ -1,5 +1,5 @@
-// Runs that crawl (solve/pace.h): how much work one may take before it is ended, and dual descent
-// that hands over to newton.
+// Runs that crawl (solve/pace.h): how much work one may take before it is ended, and solvers that
+// hand over to each other.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,11 @@ Limits watched(Limits limits, const Dataset& rows, std::size_t problems);
 // matrices that must not be large, and never of the machine.
 bool newton_may_follow(const Dataset& rows, std::uint64_t columns);
 
-// Dual descent; from where it crawls, newton; and from where that ends before the gap, descent to
-// the end. The monitor's limits are watched() ones; states are those of either solver.
-Solution solve_dual_or_newton(const Problem& problem, const SolverOptions& options,
-                              Monitor& monitor, Pool& pool);
+// Dual descent; from where it crawls, newton; and from where that ends far from the gap, descent to
+// the end. `first` is dual or newton. The monitor's limits are watched() ones; states are those of
+// either solver.
+Solution solve_in_turns(const Problem& problem, Solver first, const SolverOptions& options,
+                        Monitor& monitor, Pool& pool);
 
 // Why a run that stalled did, in words; empty where it reached the gap.
 std::string why_stalled(const Problem& problem, double gap, const Solution& solution,

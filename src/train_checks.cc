@@ -19,7 +19,7 @@ constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a t
 }  // namespace
 
 TrainingMemory check_data(const Dataset& data, const Whole& whole, const TrainOptions& options,
-                          const SolverChoice& choice, bool start, std::vector<Error>& warnings) {
+                          SolverChoice& choice, bool start, std::vector<Error>& warnings) {
   const Solver solver = choice.solver;
   const std::size_t classes = whole.classes.size();
   if (whole.rows == 0) fail("data.empty", "no rows");
@@ -47,6 +47,8 @@ TrainingMemory check_data(const Dataset& data, const Whole& whole, const TrainOp
     sweep.threads = threads;
     sweep.batch = options.pegasos.batch == 0 ? data.rows() : options.pegasos.batch;
     sweep.start = start;
+  } else if (planes > 1 && (std::isfinite(options.time_limit) || options.max_passes > 0)) {
+    sweep.planes = std::min(planes, kSweepClasses * threads);  // the one that comes first
   }
   TrainingMemory need = training_memory(data, planes, sweep);
   const std::size_t abreast = costs_abreast(solver, planes);
@@ -62,10 +64,11 @@ TrainingMemory check_data(const Dataset& data, const Whole& whole, const TrainOp
                                        : data.features()) +
         1;
     const double gap = options.gap.value_or(kDefaultGap);
-    double one = solver == Solver::newton ? newton_memory(data, dimension)
-                 : solver == Solver::dual ? dual_memory(data, dimension, gap, options.free_bias)
-                                          : planes_memory(data, dimension, solver, options.planes);
-    if (choice.may_change) one = std::max(one, newton_memory(data, dimension));
+    const double dual = dual_memory(data, dimension, gap, options.free_bias);
+    const double one = solver == Solver::newton ? newton_memory(data, dimension)
+                       : solver == Solver::dual
+                           ? dual
+                           : planes_memory(data, dimension, solver, options.planes);
     // Solved side by side.
     const std::uint64_t problems =
         planes * std::clamp<std::uint64_t>(options.path.size(), 1, abreast);
@@ -82,6 +85,11 @@ TrainingMemory check_data(const Dataset& data, const Whole& whole, const TrainOp
                                     : "lower --planes");
     }
     need.work += all;
+    if (choice.may_change && options.memory > 0) {
+      const double both = std::max(dual, newton_memory(data, dimension));
+      const double more = (both - one) * static_cast<double>(std::min(problems, threads));
+      choice.may_change = need.all() + more <= static_cast<double>(options.memory);
+    }
   }
   if (need.weights > 0.9 * static_cast<double>(physical_memory())) {
     fail("memory.model", fmt::format("{} features and {} classes need {:.1f} GiB of weights",

@@ -24,9 +24,10 @@ constexpr std::size_t costs_abreast(Solver solver, std::size_t problems) {
 }
 
 // Refuses data that cannot be trained on, or not in the memory there is (data.*, limit.*,
-// memory.*); returns how much training takes. `start`: it begins at a model.
+// memory.*); returns how much training takes. `start`: it begins at a model. Another solver may not
+// follow the one chosen where --memory does not allow for it.
 TrainingMemory check_data(const Dataset& data, const Whole& whole, const TrainOptions& options,
-                          const SolverChoice& choice, bool start, std::vector<Error>& warnings);
+                          SolverChoice& choice, bool start, std::vector<Error>& warnings);
 
 // Memory for kernel values that are kept, where `need` is what training takes besides; how much
 // there is changes the time only.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <numeric>
 #include <utility>
 
@@ -175,8 +176,9 @@ bool CostTraining::sweeps_first() const {
          t_.choice.solver != Solver::pegasos && !t_.interrupted() && !t_.late();
 }
 
-// Pegasos on some of the problems.
-void CostTraining::sweep(std::span<const std::size_t> which, const SweepLimit& limit) {
+// Pegasos on some of the problems. It is there for want of something better: no trouble of its own
+// may end the run.
+void CostTraining::sweep(std::span<const std::size_t> which, const SweepLimit& limit) try {
   const Stopwatch sweep_clock;
   std::vector<std::vector<std::int8_t>> y;
   std::vector<Problem> problems;
@@ -194,8 +196,10 @@ void CostTraining::sweep(std::span<const std::size_t> which, const SweepLimit& l
   }
   report_.solve_seconds += seconds;
   report_.rows_touched += rows;
-  report_.iterations += rows;  // a step a row
   passes_swept_ = static_cast<double>(rows) / static_cast<double>(t_.data.rows());
+} catch (const Failure&) {
+} catch (const Interrupted&) {
+} catch (const std::bad_alloc&) {
 }
 
 // What was not begun gets what a sweep found: one from before, or one in the time that is left
@@ -208,16 +212,25 @@ void CostTraining::finish_missing() {
   }
   if (missing.empty() || !model.kernel.linear()) return;
   if (t_.comm == nullptr && t_.stop.up() && !swept_[missing.front()]) {
-    sweep(missing, last_sweep(t_.clock.seconds(), *t_.rows, missing.size(), pool_.threads()));
+    const SweepLimit limit = last_sweep(t_.clock.seconds(), t_.stop.up_for(), *t_.rows,
+                                        missing.size(), t_.options.memory, pool_.threads());
+    if (limit.steps > 0) sweep(missing, limit);
   }
+  end_.cut = true;
   const Pool::Grace whole(pool_, Pool::Grace::kForever);
   const auto finish_one = [&](std::size_t k, Pool& pool) {
     if (swept_[k] && !swept_[k]->w.empty()) {
       const std::vector<std::int8_t> y = signs(t_.data, model.problems[k].label);
       Solution solution = std::move(*swept_[k]);
       swept_[k].reset();
+      solution.alpha.resize(y.size());  // they may have been too many
       model.problems[k].iterations = solution.iterations;
+      {
+        const std::lock_guard lock(mutex_);
+        report_.iterations += solution.iterations;
+      }
       keep(k, problem_of(y), solution, false, pool);
+      note_end(k, false);
     } else {
       require_finite(initial_primal_);
       model.problems[k].certificate = {
@@ -236,11 +249,13 @@ void CostTraining::finish_missing() {
 void CostTraining::fall_back(const Problem& problem, Solution& other, Solution& solution,
                              Proof& proof, Pool& pool) const {
   if (other.w.empty()) return;
+  other.alpha.resize(problem.y.size());  // they may have been too many
   try {
     if (problem.free_bias) balance(problem, other.alpha);
     round_as_stored(problem, other.w);
     const Proof found = certify(problem, other.w, other.alpha, pool);
-    const bool point = found.primal<proof.primal, bound = found.dual> proof.dual;
+    const bool point = found.primal < proof.primal;
+    const bool bound = found.dual > proof.dual;
     if (!point && !bound) return;
     proof = point && bound ? found
                            : certify(problem, point ? other.w : solution.w,
@@ -336,11 +351,16 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
   } else if (cutting_planes(t_.choice.solver)) {
     solutions.push_back(solve_planes(problems[0], t_.choice.solver, options, monitors[0], pool));
   } else {
-    const auto one = t_.choice.solver == Solver::newton ? solve_newton
-                     : t_.comm != nullptr               ? solve_dual_on_ranks
-                     : t_.choice.may_change             ? solve_dual_or_newton
-                                                        : solve_dual;
-    solutions.push_back(one(problems[0], options, monitors[0], pool));
+    const bool changed = !options.resume.empty() && Monitor::changes_in(options.resume) > 0;
+    if (t_.choice.may_change || changed) {
+      solutions.push_back(
+          solve_in_turns(problems[0], t_.choice.solver, options, monitors[0], pool));
+    } else {
+      const auto one = t_.choice.solver == Solver::newton ? solve_newton
+                       : t_.comm != nullptr               ? solve_dual_on_ranks
+                                                          : solve_dual;
+      solutions.push_back(one(problems[0], options, monitors[0], pool));
+    }
   }
   if (!group.done && monitors[0].crawls()) {
     solutions[0].stalled = true;
@@ -453,7 +473,8 @@ void CostTraining::keep(std::size_t k, const Problem& problem, Solution& solutio
       proof = certify(problem, solution.w, solution.alpha, pool, t_.comm, asked);
     }
     require_finite(proof.primal);
-    if (swept_[k] && !(proof.relative_gap <= t_.gap)) {
+    // Where it ended by itself no clock may change what it found.
+    if (swept_[k] && !ended) {
       fall_back(problem, *swept_[k], solution, proof, pool);
     }
     swept_[k].reset();  // memory
@@ -618,17 +639,24 @@ void CostTraining::finish() {
     std::string message =
         fmt::format("{} at gap {:.3g}", stalled_ ? "progress ended" : "stopped by a limit",
                     model.certificate().relative_gap);
-    if (!stalled_ && t_.gap > 0) message += fmt::format("; {:.3g} was asked for", t_.gap);
-    if (model.problems.size() > 1 && t_.gap > 0) message += classes_done();
+    const bool several = model.problems.size() > 1;
+    if ((!stalled_ || several) && t_.gap > 0) {
+      message += fmt::format("; {:.3g} was asked for", t_.gap);
+      if (several) message += classes_done();
+    }
     if (t_.gap == 0) message += ", before all epochs were done";
     if (stalled_ && !why_.empty()) message += ": " + why_;
     report_.why = stalled_ && !why_.empty() ? why_ : message;
     report_.warnings.push_back(
         make_warning(stalled_ ? "solver.stalled" : "solver.limit", std::move(message)));
   }
-  if (report_.status == StopReason::interrupted && model.problems.size() > 1 && t_.gap > 0) {
-    report_.why = fmt::format("interrupted; {:.3g} was asked for{}", t_.gap, classes_done());
-    report_.warnings.push_back(make_warning("solver.limit", report_.why));
+  if (report_.status == StopReason::interrupted) {
+    report_.why = "interrupted";
+    if (t_.gap > 0) report_.why += fmt::format("; a gap of {:.3g} was asked for", t_.gap);
+    if (t_.gap > 0 && model.problems.size() > 1) {
+      report_.why += classes_done();
+      report_.warnings.push_back(make_warning("solver.limit", report_.why));
+    }
   }
   if (!model.certificate().known()) {
     report_.warnings.push_back(

@@ -32,7 +32,7 @@ struct Training {
   const Dataset& data;
   const TrainOptions& options;
   const TrainControl& control;
-  const SolverChoice choice;
+  SolverChoice choice;
   const double gap;  // asked for; 0 = none
   const StopToken stop{control.stop};
   const Stopwatch clock = {};

@@ -11,9 +11,11 @@
 namespace hinge {
 namespace {
 
-constexpr std::uint64_t kFirstEpochs = 5;                      // more gain little
-constexpr double kLastSeconds = 0.25, kLastGrace = 0.5;        // with a last look at what was found
-constexpr double kLastProducts = 1e8;                          // of values and weights, a thread
+constexpr std::uint64_t kFirstEpochs = 5;  // more gain little
+// After a signal: until when it goes on, and until when what it found is looked at.
+constexpr double kLastSeconds = 0.25, kLeastSeconds = 0.05, kLastGrace = 0.55;
+constexpr double kLastWork = 1e8, kVisit = 16;  // a thread: values, and what a visit costs besides
+constexpr double kMostBytes = 0x1p30;
 constexpr std::uint64_t kMostAlpha = std::uint64_t{32} << 20;  // dual variables that are kept
 
 }  // namespace
@@ -31,12 +33,15 @@ SweepLimit first_sweep(const TrainOptions& options, double now, std::uint64_t ro
   return limit;
 }
 
-SweepLimit last_sweep(double now, const Dataset& rows, std::size_t problems, int threads) {
+SweepLimit last_sweep(double now, double ago, const Dataset& rows, std::size_t problems,
+                      std::uint64_t memory, int threads) {
+  const double bytes = training_memory(rows, problems, {.planes = problems}).work;
+  if (bytes > (memory > 0 ? static_cast<double>(memory) / 4 : kMostBytes)) return {};
   const auto count = static_cast<double>(rows.rows());
-  const double step = static_cast<double>(rows.nonzeros()) / count * static_cast<double>(problems);
-  const double steps = kLastProducts * threads / std::max(1.0, step);
-  return {.seconds = now + kLastSeconds,
-          .steps = static_cast<std::uint64_t>(std::clamp(steps, 1.0, count)),
+  const double step =
+      (static_cast<double>(rows.nonzeros()) / count + kVisit) * static_cast<double>(problems);
+  return {.seconds = now + std::max(kLeastSeconds, kLastSeconds - ago),
+          .steps = static_cast<std::uint64_t>(std::clamp(kLastWork * threads / step, 1.0, count)),
           .grace = kLastGrace};
 }
 
@@ -44,9 +49,10 @@ std::vector<Solution> sweep(std::span<const Problem> problems, const TrainOption
                             const SweepLimit& limit, const Stopwatch& clock, const StopToken& stop,
                             Pool& pool) {
   // A group a thread, of two problems or more: the bits of one are the same among any others.
-  const std::size_t groups = std::clamp<std::size_t>(
-      problems.size() / 2, 1,
-      std::max(static_cast<std::size_t>(pool.threads()), problems.size() / kSweepClasses));
+  const std::size_t groups =
+      std::clamp<std::size_t>(problems.size() / 2, 1,
+                              std::max(static_cast<std::size_t>(pool.threads()),
+                                       (problems.size() + kSweepClasses - 1) / kSweepClasses));
   const bool keeps_alpha = problems[0].data->rows() <= kMostAlpha / problems.size();
   const std::function<void(const Progress&)> nobody;
   const SolverOptions how = {.seed = options.seed,

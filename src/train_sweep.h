@@ -31,9 +31,11 @@ SweepLimit first_sweep(const TrainOptions& options, double now, std::uint64_t ro
                        const std::atomic<bool>* stop);
 constexpr double kSweepShare = 0.2;
 
-// After a signal: what can be done before anybody minds. By the clock, but also by counts: a step
-// of many classes on long rows takes its time.
-SweepLimit last_sweep(double now, const Dataset& rows, std::size_t problems, int threads);
+// After a signal, which came so many seconds ago: what can be done before anybody minds, with time
+// left to prove it. By the clock, but also by counts: a step of many classes on long rows takes its
+// time. No steps: it would take too much memory, of which there is `memory` (0: any).
+SweepLimit last_sweep(double now, double ago, const Dataset& rows, std::size_t problems,
+                      std::uint64_t memory, int threads);
 
 // One solution a problem, in their order. Dual variables are left out where they would take too
 // much memory.

@@ -166,8 +166,9 @@ class Recount {
                            .seconds = std::numeric_limits<double>::infinity(),
                            .stop = options_.stop};
     Monitor monitor(watched(limits, *asked.data, model_.problems.size()), clock, k, nobody);
-    const bool both = newton_may_follow(*asked.data, asked.dimension());
-    return (both ? solve_dual_or_newton : solve_dual)(asked, {}, monitor, pool_).alpha;
+    return newton_may_follow(*asked.data, asked.dimension())
+               ? solve_in_turns(asked, Solver::dual, {}, monitor, pool_).alpha
+               : solve_dual(asked, {}, monitor, pool_).alpha;
   }
 
   const Model& model_;

@@ -125,7 +125,7 @@ struct Model {
     return std::span(weights).subspan(problem * width(), width());
   }
   // The hyperplanes whose class may win, ascending: those with a weight or a bias that is not 0, or
-  // all where there is none.
+  // of which 0 is proved to be the best; all where there is none.
   std::vector<std::size_t> candidates() const;
   // Sums over the problems; relative_gap is the worst, bound "none" if any problem has none, else
   // "proved" if any is that, and nothing is known if anything is not.

@@ -237,7 +237,7 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
      "Run again. Nothing was changed."},
     {"solver.ill-scaled", 0, "The values of the data differ by more than double precision spans.",
      "Scale the columns to similar ranges; the gap reported is true all the same."},
-    {"solver.limit", 0, "A limit was reached before the gap, or the epochs, asked for.",
+    {"solver.limit", 0, "A limit, or a signal, came before the gap, or the epochs, asked for.",
      "The model is the best found, with its true gap. Allow more time, or accept the gap."},
     {"solver.nonfinite", kNumeric, "The objective is not finite.",
      "Scale the data, or choose a smaller cost."},

@@ -33,6 +33,14 @@ class StopToken {
     if (up()) throw Interrupted{};
   }
 
+  // For how many seconds it has been up, so counted; 0 if it is not.
+  double up_for() const {
+    if (!up()) return 0;
+    const std::int64_t now = std::chrono::steady_clock::now().time_since_epoch().count();
+    const std::chrono::steady_clock::duration passed(now - seen_.load());
+    return std::chrono::duration<double>(passed).count();
+  }
+
  private:
   static constexpr std::int64_t kNotYet = 0;
   const std::atomic<bool>* flag_;

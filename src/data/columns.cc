@@ -50,7 +50,7 @@ std::vector<std::uint32_t> occurring_columns(const Dataset& data, Pool& pool) {
 
 std::optional<std::uint64_t> count_columns(const Dataset& data, std::uint64_t most) {
   return data.visit([&](const auto& m) -> std::optional<std::uint64_t> {
-    if (m.features <= most && m.full) return m.features;
+    if (m.full && m.rows > 0 && m.features > most) return {};
     std::unordered_set<std::uint32_t> seen;
     for (std::uint64_t i = 0; i < m.rows; ++i) {
       for (std::size_t k = 0; k < m.size_of(i); ++k) seen.insert(m.columns_of(i)[k]);

@@ -13,15 +13,18 @@ constexpr double kMostBytes = 256.0 * 0x1p20;
 constexpr double kLeastShare = 0.5;   // of the entries that are not 0
 constexpr double kLeastSquare = 0.8;  // of the mean, as a share of the mean square of rows
 
+constexpr std::uint64_t kSample = 1000;  // rows, by which it is guessed whether it may be so
+
+// Of one row in `step`.
 template <class Value>
-std::vector<double> mean_of(const CsrView<Value>& m) {
+std::vector<double> mean_of(const CsrView<Value>& m, std::uint64_t step) {
   std::vector<double> mean(m.features);
-  for (std::uint64_t i = 0; i < m.rows; ++i) {
+  for (std::uint64_t i = 0; i < m.rows; i += step) {
     for (std::size_t k = 0; k < m.size_of(i); ++k) {
       mean[m.columns_of(i)[k]] += static_cast<double>(m.values_of(i)[k]);
     }
   }
-  for (double& x : mean) x /= static_cast<double>(m.rows);
+  for (double& x : mean) x /= static_cast<double>((m.rows + step - 1) / step);
   return mean;
 }
 
@@ -61,11 +64,16 @@ double centring_memory(const Dataset& data) {
 Solution solve_centred(const Problem& problem, const SolverOptions& options,
                        const SolveRows& solve) {
   if (!problem.free_bias || centring_memory(*problem.data) == 0) return solve(problem, options);
-  const std::vector<double> mean = problem.data->visit([&](const auto& m) { return mean_of(m); });
+  const auto mean_by = [&](std::uint64_t step) {
+    return problem.data->visit([&](const auto& m) { return mean_of(m, step); });
+  };
+  const double least = kLeastSquare * mean_square(*problem.data);
+  const std::uint64_t rows = problem.data->rows();
+  std::vector<double> mean = mean_by(rows / kSample + 1);
+  if (!(inner(mean, mean) > least)) return solve(problem, options);
+  mean = mean_by(1);
+  if (!(inner(mean, mean) > least)) return solve(problem, options);
   const std::size_t columns = mean.size();
-  if (!(inner(mean, mean) > kLeastSquare * mean_square(*problem.data))) {
-    return solve(problem, options);
-  }
   const Dataset centred =
       problem.data->visit([&](const auto& m) { return less_mean(*problem.data, m, mean); });
   Problem shifted = problem;

@@ -225,11 +225,15 @@ std::string_view to_string(KernelKind kind) {
 }
 
 std::vector<std::size_t> Model::candidates() const {
+  constexpr double kProved = 1e-3;  // where no gap was asked for
+  const double gap = origin.gap > 0 ? origin.gap : kProved;
   const auto counts = [](double weight) { return weight != 0; };
   std::vector<std::size_t> all(problems.size()), learned;
   std::iota(all.begin(), all.end(), std::size_t{0});
   std::ranges::copy_if(all, std::back_inserter(learned), [&](std::size_t k) {
-    return counts(problems[k].bias) || std::ranges::any_of(weights_of(k), counts);
+    const Certificate& proof = problems[k].certificate;
+    return counts(problems[k].bias) || std::ranges::any_of(weights_of(k), counts) ||
+           (proof.bounded() && proof.relative_gap <= gap);  // 0 is what there was to learn
   });
   return learned.empty() ? all : learned;
 }

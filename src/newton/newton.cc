@@ -63,6 +63,12 @@ class Newton {
       monitor_.interrupt();
       look_once_more();
     }
+    if (!seen_start_ && !options_.start.empty() && options_.resume.empty()) {
+      // Stopped before it was compared with anything.
+      whole_.reset();
+      best_w_ = options_.start[0].w;
+      solution_.alpha = options_.start[0].alpha;
+    }
     solution_.w = std::move(best_w_);
     if (whole_) {
       const Buffer<double> best = whole_->take_best();
@@ -133,6 +139,7 @@ class Newton {
       if (centred) {
         part.measure_sum();
         take_start();
+        seen_start_ = true;
         part.recentre();
       }
     } else if (climb(width)) {
@@ -142,6 +149,7 @@ class Newton {
     if (!centred) part.begin_with(part.slope);
     part.settle();
     take_values();
+    seen_start_ = true;
   }
 
   // What a corner should be like after that many rows have been solved for.
@@ -438,6 +446,7 @@ class Newton {
   double least_ = std::numeric_limits<double>::infinity();
   double measured_ = std::numeric_limits<double>::infinity();  // P when it was, from the rows
   bool narrow_ = false;
+  bool seen_start_ = false;  // its values are known
   bool stopped_ = false;
   Solution solution_;
 };

@@ -104,6 +104,12 @@ class Maker:
         power = self.draw.uniform(1, 3)
         return self.full(lambda j, label: self.draw.gauss(0, 1) * self.draw.paretovariate(1 / power))
 
+    def short(self):
+        """Many rows of a column or two."""
+        labels, columns = self.labels(), self.draw.choice((1, 2))
+        for k in range(int(MOST_BYTES / (7 * columns) * self.draw.uniform(0.1, 1))):
+            yield labels[k % len(labels)], {j + 1: self.draw.randint(1, 9) for j in range(columns)}
+
     def ones(self):
         """Columns of 0 and 1, one-hot, and a constant one."""
         return self.full(lambda j, label: 1 if j == 0 else float(self.draw.random() < 0.1))
@@ -152,7 +158,7 @@ if __name__ == "__main__":
         if LONG:
             slowest.sort(reverse=True)
             late = sum(seconds > MOST_SECONDS for seconds, *_ in slowest)
-            print(f"{sum(ended.values())} runs, {late} longer than {MOST_SECONDS} s")
+            print(f"{sum(ended.values())} runs, {late} longer than {MOST_SECONDS} s: {'TOO LONG' if late else 'good'}")
             for what, count in ended.most_common():
                 print(f"  {count:6} {what}")
             for seconds, *what in slowest[:12]:
