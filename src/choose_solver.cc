@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "crawl.h"
 #include "data/columns.h"
+#include "solve/crawl.h"
 
 namespace hinge {
 namespace {
@@ -31,7 +31,7 @@ constexpr std::uint64_t kMostColumns = 2500;
 // 1000 columns). Below 5,000 rows either takes milliseconds, unless C |x|^2 is large.
 //
 // What no such rule sees (rows far from the origin, columns of different scales) shows when descent
-// crawls; then newton goes on from there (crawl.h).
+// crawls; then newton goes on from there (solve/crawl.h).
 SolverChoice choose_solver(const TrainOptions& options, const Dataset& data) {
   if (options.solver != Solver::automatic) return {options.solver};
   if (!options.pegasos.kernel.linear()) return {Solver::pegasos, "it is the one with kernels"};

@@ -16,7 +16,7 @@ struct SolverChoice {
   std::string because = {};  // in words; empty where the solver was named
   // The columns that occur, where numbers are many and these are few: worth working on alone.
   std::optional<std::uint64_t> columns = {};
-  // Newton may go on where dual descent crawls, and descent where newton stalls (crawl.h).
+  // Newton may go on where dual descent crawls, and descent where newton stalls (solve/crawl.h).
   bool may_change = false;
 };
 

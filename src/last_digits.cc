@@ -142,6 +142,22 @@ bool clear_margins(Best& best, const Solution& solution) {
   return false;
 }
 
+std::string why_rounding(const Problem& problem, double gap, const Proof& proof) {
+  if (proof.relative_gap <= gap || !(proof.plain_rounding > gap * proof.primal)) return "";
+  double largest = 0;
+  problem.data->visit([&](const auto& m) {
+    for (std::uint64_t k = 0; k < m.nonzeros(); ++k) {
+      largest = std::max(largest, std::abs(static_cast<double>(m.values[k])));
+    }
+  });
+  const double share = std::min(1.0, proof.plain_rounding / proof.primal);
+  return fmt::format(
+      "values up to {:.2g} and C = {:g}: rounding alone may be {:.4g} % of the objective; scale "
+      "the "
+      "data",
+      largest, problem.cost, std::round(1e4 * share) / 100);
+}
+
 }  // namespace
 
 void round_as_stored(const Problem& problem, std::span<double> w) {
@@ -172,20 +188,17 @@ void mend_last_digits(const Problem& problem, double gap, Solution& solution, Pr
   clear_margins(best, solution);
 }
 
-std::string why_rounding(const Problem& problem, double gap, const Proof& proof) {
-  if (proof.relative_gap <= gap || !(proof.plain_rounding > gap * proof.primal)) return "";
-  double largest = 0;
-  problem.data->visit([&](const auto& m) {
-    for (std::uint64_t k = 0; k < m.nonzeros(); ++k) {
-      largest = std::max(largest, std::abs(static_cast<double>(m.values[k])));
-    }
-  });
-  const double share = std::min(1.0, proof.plain_rounding / proof.primal);
-  return fmt::format(
-      "values up to {:.2g} and C = {:g}: rounding alone may be {:.4g} % of the objective; scale "
-      "the "
-      "data",
-      largest, problem.cost, std::round(1e4 * share) / 100);
+std::string why_stalled(const Problem& problem, double gap, const Solution& solution,
+                        const Proof& proof) {
+  if (proof.relative_gap <= gap) return "";
+  std::string why = why_rounding(problem, gap, proof);
+  if (!why.empty()) return why;
+  if (!solution.stalled) return "the solver saw it reached; the proof, rounded outwards, does not";
+  if (solution.passes_left == 0) return "the last steps brought nothing that rounding would show";
+  return std::isfinite(solution.passes_left)
+             ? fmt::format("at its pace about {:.1g} passes more would be needed",
+                           solution.passes_left)
+             : "for half of all its passes the gap has not fallen";
 }
 
 }  // namespace hinge

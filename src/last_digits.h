@@ -18,8 +18,9 @@ namespace hinge {
 void mend_last_digits(const Problem& problem, double gap, Solution& solution, Proof& proof,
                       Pool& pool);
 
-// Why no better gap is to be had, for people; empty if rounding is not the reason.
-std::string why_rounding(const Problem& problem, double gap, const Proof& proof);
+// Why a run that stalled did, in words; empty where it reached the gap.
+std::string why_stalled(const Problem& problem, double gap, const Solution& solution,
+                        const Proof& proof);
 
 // The weights as a model keeps them: with a bias S the product S w_last, from which w_last comes
 // back rounded.

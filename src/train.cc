@@ -19,6 +19,7 @@
 #include "hinge/transport.h"
 #include "proof/outward.h"
 #include "ranks.h"
+#include "solve/sweep.h"
 #include "train_checks.h"
 #include "train_cost.h"
 

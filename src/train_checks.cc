@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "data/columns.h"
 #include "solve/solver.h"
+#include "solve/sweep.h"
 
 namespace hinge {
 namespace {

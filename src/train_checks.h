@@ -15,8 +15,6 @@
 
 namespace hinge {
 
-constexpr std::uint64_t kSweepClasses = 32;  // most classes of a sweep of Pegasos over the rows
-
 // How many costs of a path are worked on at the same time, at most. Other solvers share out the
 // work on one among the threads, and so do several classes.
 constexpr std::size_t costs_abreast(Solver solver, std::size_t problems) {

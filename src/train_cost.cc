@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "crawl.h"
 #include "data/columns.h"
 #include "last_digits.h"
 #include "proof/certificate.h"
@@ -17,6 +16,7 @@
 #include "proof/witness.h"
 #include "ranks.h"
 #include "risk/free_bias.h"
+#include "solve/crawl.h"
 
 namespace hinge {
 namespace {

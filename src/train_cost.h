@@ -21,8 +21,8 @@
 #include "hinge/train.h"
 #include "proof/certificate.h"
 #include "solve/solver.h"
+#include "solve/sweep.h"
 #include "train_checkpoint.h"
-#include "train_sweep.h"
 
 namespace hinge {
 

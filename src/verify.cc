@@ -11,12 +11,12 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "crawl.h"
 #include "data/columns.h"
 #include "data/problem.h"
 #include "proof/certificate.h"
 #include "proof/outward.h"
 #include "proof/witness.h"
+#include "solve/crawl.h"
 #include "solve/solver.h"
 
 namespace hinge {

@@ -242,7 +242,8 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
     {"solver.nonfinite", kNumeric, "The objective is not finite.",
      "Scale the data, or choose a smaller cost."},
     {"solver.stalled", 0, "Progress ended before the gap asked for.",
-     "The message says why, and the model has its true gap. Where rounding is in the way, scale the "
+     "The message says why, and the model has its true gap. Where rounding is in the way, scale "
+     "the "
      "data or ask for a larger gap. Where it crawled, centre or scale the columns, or try --solver "
      "auto."},
     {"system.cpu", kUnavailable, "The CPU does not have the instruction set asked for.",

@@ -224,7 +224,7 @@ class Monitor {
   const std::function<void(const Progress&)>& observer_;
   StateKeeper* keeper_;
   Pace pace_;
-  double work_ = 0;       // since the solver began, besides passes and iterations
+  double work_ = 0;           // since the solver began, besides passes and iterations
   std::uint8_t changes_ = 0;  // of solvers,
   Progress before_ = {};      // and what they came to
   bool crawls_ = false;

@@ -3,11 +3,10 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
+#include <cstdint>
 
 #include "base/parallel.h"
 #include "data/problem.h"
-#include "proof/certificate.h"
 #include "solve/monitor.h"
 #include "solve/solver.h"
 
@@ -26,9 +25,5 @@ bool newton_may_follow(const Dataset& rows, std::uint64_t columns);
 // either solver.
 Solution solve_in_turns(const Problem& problem, Solver first, const SolverOptions& options,
                         Monitor& monitor, Pool& pool);
-
-// Why a run that stalled did, in words; empty where it reached the gap.
-std::string why_stalled(const Problem& problem, double gap, const Solution& solution,
-                        const Proof& proof);
 
 }  // namespace hinge

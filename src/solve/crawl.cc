@@ -1,6 +1,4 @@
-#include "crawl.h"
-
-#include <fmt/core.h>
+#include "solve/crawl.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +7,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "last_digits.h"
 
 namespace hinge {
 namespace {
@@ -82,19 +79,6 @@ Solution solve_in_turns(const Problem& problem, Solver first, const SolverOption
     from.resume = {};
     monitor.change_solver(turns[turn + 1].pace);
   }
-}
-
-std::string why_stalled(const Problem& problem, double gap, const Solution& solution,
-                        const Proof& proof) {
-  if (proof.relative_gap <= gap) return "";
-  std::string why = why_rounding(problem, gap, proof);
-  if (!why.empty()) return why;
-  if (!solution.stalled) return "the solver saw it reached; the proof, rounded outwards, does not";
-  if (solution.passes_left == 0) return "the last steps brought nothing that rounding would show";
-  return std::isfinite(solution.passes_left)
-             ? fmt::format("at its pace about {:.1g} passes more would be needed",
-                           solution.passes_left)
-             : "for half of all its passes the gap has not fallen";
 }
 
 }  // namespace hinge

@@ -1,4 +1,4 @@
-#include "train_sweep.h"
+#include "solve/sweep.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "solve/monitor.h"
-#include "train_checks.h"
 
 namespace hinge {
 namespace {
