@@ -66,7 +66,7 @@ Solution solve_in_turns(const Problem& problem, Solver first, const SolverOption
   for (;; ++turn) {
     Solution solution = turns[turn].solve(problem, from, monitor, pool);
     const bool lost =
-        (monitor.crawls() || solution.stalled) && monitor.last().relative_gap > kRoundingGap;
+        monitor.crawls() || (solution.stalled && monitor.last().relative_gap > kRoundingGap);
     if (!lost || turn + 1 == turns.size()) {
       solution.changed = turn > 0;
       solution.iterations += monitor.before().iteration;
