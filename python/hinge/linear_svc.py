@@ -41,7 +41,8 @@ class LinearSVC(LinearClassifier):
         Begin at the last fit where it was of the same classes and columns. Values are the same within
         the gap.
     max_iter : int, optional
-        Most passes over the data. By default there is no limit: ``gap`` says when to stop.
+        Most passes over the data. By default there is no limit: ``gap`` says when to stop, and a fit
+        that makes no headway ends with a ConvergenceWarning that says why.
     time_limit : float, optional
         Most seconds of training. A fit that a limit ends keeps the best model found, with its true
         gap, and warns (ConvergenceWarning).
