@@ -13,7 +13,7 @@ constexpr double kMostBytes = 256.0 * 0x1p20;
 constexpr double kLeastShare = 0.5;   // of the entries that are not 0
 constexpr double kLeastSquare = 0.8;  // of the mean, as a share of the mean square of rows
 
-constexpr std::uint64_t kSample = 1000;  // rows, by which it is guessed whether it may be so
+constexpr std::uint64_t kMeanSample = 1000;  // rows, by which it is guessed whether it may be so
 
 // Of one row in `step`.
 template <class Value>
@@ -69,7 +69,7 @@ Solution solve_centred(const Problem& problem, const SolverOptions& options,
   };
   const double least = kLeastSquare * mean_square(*problem.data);
   const std::uint64_t rows = problem.data->rows();
-  std::vector<double> mean = mean_by(rows / kSample + 1);
+  std::vector<double> mean = mean_by(rows / kMeanSample + 1);
   if (!(inner(mean, mean) > least)) return solve(problem, options);
   mean = mean_by(1);
   if (!(inner(mean, mean) > least)) return solve(problem, options);
