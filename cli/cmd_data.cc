@@ -54,7 +54,7 @@ int Info::show(const Json& object) const {
   return printed.ok() ? 0 : reporter.fail(printed.error());
 }
 
-// The same with a list besides, which people read as a table.
+// Shows an object with one list besides, `name`, which people read as a table.
 int Info::show(Json object, const std::string& table, const std::string& name,
                const Json& list) const {
   const std::string text = as_text(object) + table;

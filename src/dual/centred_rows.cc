@@ -9,13 +9,13 @@
 namespace hinge {
 namespace {
 
-constexpr double kMostBytes = 256.0 * 0x1p20;
-constexpr double kLeastShare = 0.5;   // of the entries that are not 0
-constexpr double kLeastSquare = 0.8;  // of the mean, as a share of the mean square of rows
+constexpr double kMostBytes = 256.0 * 0x1p20;  // of the copy
+constexpr double kLeastShare = 0.5;            // of the entries that are not 0
+constexpr double kLeastSquare = 0.8;           // of the mean, as a share of the mean square of rows
 
 constexpr std::uint64_t kMeanSample = 1000;  // rows, by which it is guessed whether it may be so
 
-// Of one row in `step`.
+// The mean of every row number 0, step, 2 step and so on.
 template <class Value>
 std::vector<double> mean_of(const CsrView<Value>& m, std::uint64_t step) {
   std::vector<double> mean(m.features);

@@ -14,7 +14,7 @@ constexpr std::uint64_t kFirstEpochs = 5;  // more gain little
 // After a signal: until when it goes on, and until when what it found is looked at.
 constexpr double kLastSeconds = 0.25, kLeastSeconds = 0.05, kLastGrace = 0.55;
 constexpr double kLastWork = 1e8, kVisit = 16;  // a thread: values, and what a visit costs besides
-constexpr double kMostBytes = 0x1p30;
+constexpr double kMostBytes = 0x1p30;           // that a sweep after a signal may take
 constexpr std::uint64_t kMostAlpha = std::uint64_t{32} << 20;  // dual variables that are kept
 
 }  // namespace
