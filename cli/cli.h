@@ -70,10 +70,24 @@ CLI::Option* add_cost(CLI::App& command, std::optional<double>& cost);
 void add_table_options(CLI::App& command, TrainOptions& options,
                        const std::vector<std::string>& names = {});
 
-// Before any work: every output can be created, and is neither an input nor another output. Empty
-// names do not count; inputs may be patterns.
-Result<void> check_outputs(const std::vector<std::string>& outputs,
-                           const std::vector<std::string>& inputs);
+// A file that a command writes; without a name it does not.
+struct Output {
+  std::string path;
+  std::optional<FileKind> kind;  // none: its writer looks at what is there
+};
+
+Error overwrites(const std::string& path);  // usage.same-file
+
+// Whether files of another kind may be replaced: --force.
+struct Replacing {
+  bool force = false;
+  void add_to(CLI::App& command);
+
+  // Before any work: every output can be created, is neither an input nor another output, and
+  // replaces no file of another kind unless that is forced. Inputs may be patterns.
+  Result<void> check(const std::vector<Output>& outputs,
+                     const std::vector<std::string>& inputs) const;
+};
 
 // The format of a model to be written: as asked for ("native", "liblinear"), or, if `asked` is
 // empty, by the name of the file: LIBLINEAR's if it ends in .liblinear.
@@ -99,15 +113,20 @@ class ProgressLine {
 
 // Options of all commands that read data.
 struct DataArguments {
-  std::string source;
+  std::vector<std::string> sources;  // files, patterns, or -
   ReadOptions read;
   std::string cache;  // as written; read.cache is what it means
+
+  // The positional argument: one data set, or shards of one (DATA...).
+  void add_source_to(CLI::App& command, const std::string& name, const std::string& help);
+  void add_shards_to(CLI::App& command, const std::string& help);
+  const std::string& name() const { return sources.front(); }  // as given; of shards the first
 
   void add_to(CLI::App& command, bool precision);
   void add_reading_to(CLI::App& command);  // those of add_to() that say nothing of numbers
   void add_index_base_to(CLI::App& command);
   void add_precision_to(CLI::App& command);
-  // Every file that is read, for check_outputs().
+  // Every file that is read, for Replacing::check().
   std::vector<std::string> inputs() const;
   bool precision_given = false;
   // With ranks, this one's share.
@@ -144,6 +163,7 @@ void mute();
 
 // What DATA may be, for --help.
 extern const char* const kDataHelp;
+extern const char* const kShardsHelp;
 
 // Reads DATA the way a model wants it: numbered like its features, values as double. Warns of
 // features and labels the model does not know.

@@ -65,7 +65,7 @@ int Check::run() {
   const Result<CheckReport> report = [&] {
     ProgressLine progress(!reporter.quiet);
     data.watch(progress);
-    return check_dataset(data.source, data.read, [&](const Error& error) {
+    return check_dataset(data.sources, data.read, [&](const Error& error) {
       ++bad_rows;
       print(line(error));
     });
@@ -89,7 +89,7 @@ void add_check(CLI::App& app, Action& action) {
   auto check = std::make_shared<Check>();
   CLI::App* command =
       app.add_subcommand("check", "List every bad row of a data set, and what may spoil a model.");
-  command->add_option("DATA", check->data.source, kDataHelp)->required();
+  check->data.add_shards_to(*command, kShardsHelp);
   add_threads(*command, check->data.read.threads);
   check->data.add_to(*command, true);
   command->add_flag("--json", check->json, "one JSON object a finding, and one for the whole");

@@ -23,6 +23,7 @@ struct Compare {
   TrainOptions options;
   std::string solvers = kDefaultSolvers;
   std::string svg_path;
+  Replacing replacing;
   bool json = false;
 
   int run();
@@ -243,7 +244,7 @@ int Compare::run() {
   if (json && svg_path == "-") {
     usage("--json needs standard output for itself: give --svg another name");
   }
-  if (Result<void> r = check_outputs({svg_path}, data.inputs()); !r.ok()) {
+  if (Result<void> r = replacing.check({{svg_path, FileKind::figure}}, data.inputs()); !r.ok()) {
     return reporter.fail(r.error(), "nothing compared");
   }
   data.read.threads = options.threads;
@@ -252,7 +253,7 @@ int Compare::run() {
   if (!rows.ok()) return reporter.fail(rows.error(), "nothing compared");
   Result<Comparison> all = race(*rows, chosen);
   if (!all.ok()) return reporter.fail(all.error(), "nothing compared");
-  all->data = data.source;
+  all->data = data.name();
   reporter.warn(all->warnings);
 
   const Result<void> saved = save_svg(*all);
@@ -281,7 +282,7 @@ void add_compare(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "compare", "Race solvers on the same data to the same gap: seconds, passes, and a figure.");
   compare->command = command;
-  command->add_option("DATA", compare->data.source, kDataHelp)->required();
+  compare->data.add_shards_to(*command, kShardsHelp);
   command
       ->add_option("--solvers", compare->solvers,
                    fmt::format("which, in which order: names that --solver of train takes "
@@ -315,6 +316,7 @@ void add_compare(CLI::App& app, Action& action) {
                    "draw the gap against seconds and passes; -: to stdout, and the table to stderr")
       ->type_name("FILE");
   command->add_flag("--json", compare->json, "print one JSON object on stdout, with all traces");
+  compare->replacing.add_to(*command);
   compare->reporter.add_to(*command);
   command->footer(
       "Example: hinge compare news.svm --solvers dual,pegasos --gap 1e-4 --svg race.svg\n"

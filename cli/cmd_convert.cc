@@ -10,6 +10,7 @@ namespace {
 struct Convert {
   Reporter reporter;
   DataArguments data;  // IN
+  Replacing replacing;
   std::string output;
   std::string to;
   std::optional<double> cost;
@@ -19,25 +20,29 @@ struct Convert {
  private:
   int convert_model();
   int convert_data();
+  Result<void> check_data_output(bool binary) const;
 };
 
 int Convert::convert_model() {
   if (!data.read.weights_file.empty() || data.precision_given) {
     usage(
-        fmt::format("{} is a model: --weights and --precision are for data", escape(data.source)));
+        fmt::format("{} is a model: --weights and --precision are for data", escape(data.name())));
   }
   if (to == "binary" || to == "text") {
     usage_value(fmt::format("--to: {} is a model: expected native or liblinear, got {}",
-                            escape(data.source), to));
+                            escape(data.name()), to));
+  }
+  if (Result<void> r = replacing.check({{output, FileKind::model}}, data.inputs()); !r.ok()) {
+    return reporter.fail(r.error(), "nothing written");
   }
   const ModelFormat format = model_format(to, output);
   Result<void> saved;
   if (!cost && format == ModelFormat::native) {
-    const Result<std::vector<Model>> models = load_models(data.source, &stop_flag());
+    const Result<std::vector<Model>> models = load_models(data.name(), &stop_flag());
     if (!models.ok()) return reporter.fail(models.error(), "nothing written");
     saved = save_models(*models, output);
   } else {
-    const Result<Model> model = load_model(data.source, cost, &stop_flag());
+    const Result<Model> model = load_model(data.name(), cost, &stop_flag());
     if (!model.ok()) return reporter.fail(model.error(), "nothing written");
     saved = save_model(*model, output, format);
   }
@@ -45,10 +50,10 @@ int Convert::convert_model() {
 }
 
 int Convert::convert_data() {
-  if (cost) usage(fmt::format("{} is data: --cost chooses among models", escape(data.source)));
+  if (cost) usage(fmt::format("{} is data: --cost chooses among models", escape(data.name())));
   if (to == "native" || to == "liblinear") {
     usage_value(
-        fmt::format("--to: {} is data: expected binary or text, got {}", escape(data.source), to));
+        fmt::format("--to: {} is data: expected binary or text, got {}", escape(data.name()), to));
   }
   for (const char* suffix : {".gz", ".bz2", ".xz", ".zst"}) {
     if (!output.ends_with(suffix)) continue;
@@ -56,13 +61,16 @@ int Convert::convert_data() {
                       suffix));
   }
   const bool binary = to.empty() ? output.ends_with(".hinge") : to == "binary";
+  if (Result<void> r = check_data_output(binary); !r.ok()) {
+    return reporter.fail(r.error(), "nothing written");
+  }
   // Text keeps what it says; what is to be mapped is what training would read.
   if (!binary && !data.precision_given) data.read.precision = Precision::f64;
   const Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return reporter.fail(rows.error(), "nothing written");
   if (to.empty() && output.ends_with(".liblinear")) {
     usage(
-        fmt::format("{} is data: only a model can become {}", escape(data.source), escape(output)));
+        fmt::format("{} is data: only a model can become {}", escape(data.name()), escape(output)));
   }
   const Result<void> saved = save_dataset(*rows, output,
                                           {.format = binary ? DataFormat::binary : DataFormat::text,
@@ -74,10 +82,27 @@ int Convert::convert_data() {
   return 0;
 }
 
+// Text made of text would replace a data set by another where a shell's pattern names two files.
+Result<void> Convert::check_data_output(bool binary) const {
+  const Result<FileKind> in = file_kind(data.name()), out = file_kind(output);
+  if (!in.ok()) return in.error();
+  if (!out.ok()) return out.error();
+  const Result<std::vector<std::string>> files = source_files(data.sources);
+  if (!files.ok()) return files.error();
+  const bool pattern = files->front() != data.name();
+  if (*in == FileKind::absent && !pattern) return {};  // reading it tells
+  const FileKind kind = binary ? FileKind::binary_rows : FileKind::rows;
+  if (Result<void> r = replacing.check({{output, kind}}, data.inputs()); !r.ok()) return r;
+  if (binary || replacing.force || *in == FileKind::binary_rows || *out != FileKind::rows)
+    return {};
+  return make_error("io.replace",
+                    fmt::format("cannot write {}: it is libsvm text, as {} is", escape(output),
+                                escape(data.name())),
+                    "choose another name for the output, or give --force to replace the file");
+}
+
 int Convert::run() {
-  const Result<void> checked = check_outputs({output}, data.inputs());
-  if (!checked.ok()) return reporter.fail(checked.error(), "nothing written");
-  return looks_like_model(data.source) ? convert_model() : convert_data();
+  return looks_like_model(data.name()) ? convert_model() : convert_data();
 }
 
 }  // namespace
@@ -86,10 +111,9 @@ void add_convert(CLI::App& app, Action& action) {
   auto convert = std::make_shared<Convert>();
   CLI::App* command = app.add_subcommand(
       "convert", "Turn text into a binary data set and back, models into LIBLINEAR's and back.");
-  command
-      ->add_option("IN", convert->data.source,
-                   "a data set (text, compressed or not, or binary) or a model; told by content")
-      ->required();
+  convert->data.add_source_to(
+      *command, "IN",
+      "a data set (text, compressed or not, or binary) or a model; told by content");
   command->add_option("OUT", convert->output, "where to write")->required();
   command
       ->add_option("--to", convert->to,
@@ -103,6 +127,7 @@ void add_convert(CLI::App& app, Action& action) {
                    "one cost factor a row, a line each, kept in a binary data set")
       ->type_name("FILE");
   add_cost(*command, convert->cost);
+  convert->replacing.add_to(*command);
   add_threads(*command, convert->data.read.threads);
   convert->data.add_to(*command, true);
   convert->reporter.add_to(*command);

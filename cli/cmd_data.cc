@@ -19,8 +19,8 @@ struct Info {
   bool json = false;
 
   int run() {
-    if (looks_like_checkpoint(data.source)) return checkpoint();
-    return looks_like_model(data.source) ? model() : dataset();
+    if (looks_like_checkpoint(data.name())) return checkpoint();
+    return looks_like_model(data.name()) ? model() : dataset();
   }
 
  private:
@@ -65,7 +65,7 @@ int Info::show(Json object, const std::string& table, const std::string& name,
 
 int Info::checkpoint() {
   std::vector<Error> warnings;
-  const Result<CheckpointInfo> info = read_checkpoint(data.source, warnings);
+  const Result<CheckpointInfo> info = read_checkpoint(data.name(), warnings);
   if (!info.ok()) return reporter.fail(info.error());
   reporter.warn(warnings);
   Json options = Json::object();
@@ -160,7 +160,7 @@ int Info::show_classes(Json object, const Model& model) const {
 }
 
 int Info::model() {
-  const Result<std::vector<Model>> models = load_models(data.source, &stop_flag());
+  const Result<std::vector<Model>> models = load_models(data.name(), &stop_flag());
   if (!models.ok()) return reporter.fail(models.error());
   const Model* model = &models->front();  // what is said of all of them, it says
   const bool several = models->size() > 1;
@@ -221,7 +221,7 @@ int Info::model() {
 int Info::dataset() {
   const auto start = std::chrono::steady_clock::now();
   // Looked at first: what cannot be read is told by loading it.
-  const bool binary = looks_like_dataset(data.source);
+  const bool binary = looks_like_dataset(data.name());
   const Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return reporter.fail(rows.error());
   const double seconds =
@@ -277,10 +277,8 @@ int list_errors() {
 void add_info(CLI::App& app, Action& action) {
   auto info = std::make_shared<Info>();
   CLI::App* command = app.add_subcommand("info", "Say what a data set or a model is.");
-  command
-      ->add_option("FILE", info->data.source,
-                   "a data set (text, compressed or not, or binary) or a model")
-      ->required();
+  info->data.add_source_to(*command, "FILE",
+                           "a data set (text, compressed or not, or binary) or a model");
   add_threads(*command, info->data.read.threads);
   info->data.add_to(*command, true);
   command->add_flag("--json", info->json, "print one JSON object on stdout");
@@ -294,6 +292,7 @@ void add_generate(CLI::App& app, Action& action) {
     Reporter reporter;
     std::string path;
     GenerateOptions options;
+    Replacing replacing;
   };
   auto generate = std::make_shared<Generate>();
   CLI::App* command =
@@ -307,12 +306,16 @@ void add_generate(CLI::App& app, Action& action) {
   add_count(*command, "--features", generate->options.features, "default: likewise");
   add_count(*command, "--seed", generate->options.seed, "default 1");
   add_threads(*command, generate->options.threads);
+  generate->replacing.add_to(*command);
   generate->reporter.add_to(*command);
   command->footer(
       "Example: hinge generate ccat.svm --like ccat --rows 100000\n"
       "The same options give the same bytes on every machine.");
   command->callback([generate, &action] {
     action = [generate] {
+      const Result<void> checked =
+          generate->replacing.check({{generate->path, FileKind::rows}}, {});
+      if (!checked.ok()) return generate->reporter.fail(checked.error(), "no data written");
       ProgressLine line(!generate->reporter.quiet);
       generate->options.stop = &stop_flag();
       generate->options.progress = [&](std::uint64_t rows, std::uint64_t total) {
@@ -329,6 +332,7 @@ void add_split(CLI::App& app, Action& action) {
     Reporter reporter;
     std::string source, train, test;
     SplitOptions options;
+    Replacing replacing;
   };
   auto split = std::make_shared<Split>();
   CLI::App* command =
@@ -341,10 +345,14 @@ void add_split(CLI::App& app, Action& action) {
                    "share of every class for TEST (a number in (0, 1); default 0.1)")
       ->type_name("S");
   add_count(*command, "--seed", split->options.seed, "default 1");
+  split->replacing.add_to(*command);
   split->reporter.add_to(*command);
   command->footer("Example: hinge split news.svm train.svm test.svm --test 0.2");
   command->callback([split, &action] {
     action = [split] {
+      const Result<void> checked = split->replacing.check(
+          {{split->train, FileKind::rows}, {split->test, FileKind::rows}}, {split->source});
+      if (!checked.ok()) return split->reporter.fail(checked.error(), "no complete split written");
       split->options.stop = &stop_flag();
       const Result<SplitCounts> counts =
           split_dataset(split->source, split->train, split->test, split->options);

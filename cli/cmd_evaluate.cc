@@ -130,7 +130,7 @@ void add_evaluate(CLI::App& app, Action& action) {
   auto evaluate = std::make_shared<Evaluate>();
   CLI::App* command = app.add_subcommand(
       "evaluate", "Accuracy, precision, recall, F1, ROC AUC, average precision and confusion.");
-  command->add_option("DATA", evaluate->data.source, kDataHelp)->required();
+  evaluate->data.add_source_to(*command, "DATA", kDataHelp);
   command->add_option("MODEL", evaluate->model_path, "as written by train, or by LIBLINEAR")
       ->required();
   CLI::Option* cost = add_cost(*command, evaluate->cost);

@@ -11,6 +11,7 @@ namespace {
 struct Predict {
   Reporter reporter;
   DataArguments data;
+  Replacing replacing;
   std::string model_path;
   std::string output = "-";
   std::optional<double> cost;
@@ -48,7 +49,7 @@ std::string Predict::format(const Model& model, const Predictions& predictions) 
 int Predict::run() {
   std::vector<std::string> inputs = data.inputs();
   inputs.push_back(model_path);
-  const Result<void> checked = check_outputs({output}, inputs);
+  const Result<void> checked = replacing.check({{output, FileKind::predictions}}, inputs);
   if (!checked.ok()) return reporter.fail(checked.error(), "nothing predicted");
   Result<Model> model = load_model(model_path, cost, &stop_flag());
   if (!model.ok()) return reporter.fail(model.error(), "nothing predicted");
@@ -132,7 +133,7 @@ Result<Dataset> load_for(const Model& model, DataArguments& data, bool labels, i
 void add_predict(CLI::App& app, Action& action) {
   auto predict = std::make_shared<Predict>();
   CLI::App* command = app.add_subcommand("predict", "Print one label a row.");
-  command->add_option("DATA", predict->data.source, kDataHelp)->required();
+  predict->data.add_source_to(*command, "DATA", kDataHelp);
   command->add_option("MODEL", predict->model_path, "as written by train, or by LIBLINEAR")
       ->required();
   command->add_option("OUT", predict->output, "where to write; default: standard output");
@@ -143,6 +144,7 @@ void add_predict(CLI::App& app, Action& action) {
   add_cost(*command, predict->cost);
   add_threads(*command, predict->threads);
   predict->data.add_to(*command, false);
+  predict->replacing.add_to(*command);
   predict->reporter.add_to(*command);
   command->footer("Example: hinge predict new.svm news.model labels.txt");
   command->callback([predict, &action] { action = [predict] { return predict->run(); }; });

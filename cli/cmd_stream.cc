@@ -17,6 +17,7 @@ constexpr std::uint64_t kShown = 3;  // bad rows that are shown when they are sk
 
 struct StreamCommand {
   Reporter reporter;
+  Replacing replacing;
   DataArguments data;
   TrainOptions table;  // those of its options that a stream has
   CLI::App* command = nullptr;
@@ -195,8 +196,16 @@ int StreamCommand::run() {
   check_usage();
   // Where nobody reads the figures any more, what was learned is still to be saved.
   static_cast<void>(signal(SIGPIPE, SIG_IGN));
-  const Result<void> checked = check_outputs({model_path, predictions_path}, {});
-  if (!checked.ok()) return reporter.fail(checked.error(), "nothing learned");
+  const Result<void> checked = replacing.check(
+      {{model_path, FileKind::model}, {predictions_path, FileKind::predictions}}, {});
+  if (!checked.ok()) {
+    Error error = checked.error();
+    const Result<FileKind> there = file_kind(model_path);
+    if (error.id == "io.replace" && there.ok() && *there == FileKind::rows) {
+      error.help = fmt::format("rows are read from standard input: < {}", escape(model_path));
+    }
+    return reporter.fail(error, "nothing learned");
+  }
   Result<Stream> stream = begin();
   if (!stream.ok()) {
     if (stream.error().id.starts_with("usage.")) throw UsageError{stream.error()};
@@ -458,6 +467,7 @@ void add_stream(CLI::App& app, Action& action) {
                     "refuse rows whose indices do not ascend");
   add_size(*command, "max-line-bytes", stream->data.read.max_line_bytes,
            "refuse longer lines (default 1G)");
+  stream->replacing.add_to(*command);
   command->add_flag("--json", stream->json, "print JSON lines instead of the table");
   stream->reporter.add_to(*command);
   command->footer(

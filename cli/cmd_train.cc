@@ -16,7 +16,8 @@ namespace {
 
 struct Train {
   Reporter reporter;
-  DataArguments data;
+  DataArguments data;  // its sources: all operands, until take_model_name()
+  Replacing replacing;
   TrainOptions options;
   std::string model_path;
   std::string trace_path;
@@ -33,6 +34,7 @@ struct Train {
 
   int run();
   int run_folds();
+  Result<void> take_model_name();
   int check_before(const std::string& outcome);
   int save(std::vector<TrainReport>& reports, const std::string& outcome);
   int report(const Dataset& rows, const std::vector<TrainReport>& reports, const TrainReport& all);
@@ -53,10 +55,30 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-std::string default_model_path(const std::string& source) {
-  if (source == "-") usage("give MODEL: standard input has no name to derive one from");
-  const std::size_t slash = source.rfind('/');
-  return (slash == std::string::npos ? source : source.substr(slash + 1)) + ".model";
+std::string default_model_path(const std::vector<std::string>& sources) {
+  const std::string& name = sources.front();
+  if (name == "-") usage("give MODEL: standard input has no name to derive one from");
+  if (sources.size() > 1) {
+    usage(fmt::format("give -o MODEL: {} is no model, and was taken for DATA",
+                      escape(sources.back())));
+  }
+  const Result<std::vector<std::string>> files = source_files(name);
+  if (files.ok() && files->front() != name) {
+    usage("give MODEL: a pattern has no name to derive one from");
+  }
+  const std::size_t slash = name.rfind('/');
+  return (slash == std::string::npos ? name : name.substr(slash + 1)) + ".model";
+}
+
+// Whether the last of several operands of train is MODEL: it is no file yet, or one that a model
+// may replace. What holds anything else was meant as DATA, such as the last file of a shell's
+// pattern.
+Result<bool> names_model(const std::string& operand) {
+  const Result<std::vector<std::string>> files = source_files(operand);
+  if (files.ok() && files->front() != operand) return false;  // a pattern
+  const Result<void> replaces = check_replaces(operand, FileKind::model);
+  if (!replaces.ok() && replaces.error().id != "io.replace") return replaces.error();
+  return replaces.ok();
 }
 
 // {"1", "-1"}: the label of each hyperplane first, so the positive one leads in a binary model.
@@ -294,10 +316,21 @@ Result<std::vector<TrainReport>> Train::learn(const Dataset& rows, TrainControl 
 // What would be a pity to find out after hours of work; of several ranks, by the one that writes.
 int Train::check_before(const std::string& outcome) {
   const std::string previous = checkpoint.path.empty() ? "" : checkpoint.path + ".previous";
-  // After a kill at a bad moment the two may be names of one file.
   const std::string lock = checkpoint.path.empty() ? "" : checkpoint.path + ".lock";
-  for (const std::string& name : {checkpoint.path, previous, lock}) {
-    const Result<void> checked = check_outputs({model_path, trace_path, name}, data.inputs());
+  // The model may be written in place of the one it began at, a trace may not.
+  for (const std::string& path : {trace_path, checkpoint.path, previous, lock}) {
+    if (!start_path.empty() && !path.empty() && same_file(path, start_path)) {
+      return reporter.fail(overwrites(path), outcome);
+    }
+  }
+  // A checkpoint that training goes on from has been read as one, or the one before it has.
+  const auto kept =
+      resume_path == checkpoint.path ? std::nullopt : std::optional(FileKind::checkpoint);
+  // After a kill at a bad moment the two may be names of one file.
+  const Output model = {model_path, FileKind::model}, traced = {trace_path, FileKind::trace};
+  for (const Output& other :
+       {Output{checkpoint.path, kept}, Output{previous, kept}, Output{lock, {}}}) {
+    const Result<void> checked = replacing.check({model, traced, other}, data.inputs());
     if (!checked.ok()) return reporter.fail(checked.error(), outcome);
   }
   if (resume_path.empty() && looks_like_checkpoint(checkpoint.path)) {
@@ -305,17 +338,26 @@ int Train::check_before(const std::string& outcome) {
         "checkpoint.exists", fmt::format("{0} will be replaced; --resume {0} would go on from it",
                                          escape(checkpoint.path)))});
   }
-  // The model may be written in place of the one it began at, a trace may not.
-  if (!start_path.empty()) {
-    if (Result<void> r = check_outputs({trace_path, checkpoint.path, previous, lock}, {start_path});
-        !r.ok()) {
-      return reporter.fail(r.error(), outcome);
-    }
-  }
   return 0;
 }
 
+// Without -o the last operand may be MODEL.
+Result<void> Train::take_model_name() {
+  std::vector<std::string>& names = data.sources;
+  if (!model_path.empty() || names.size() < 2) return {};
+  const Result<bool> last = names_model(names.back());
+  if (!last.ok()) return last.error();
+  if (*last) {
+    model_path = names.back();
+    names.pop_back();
+  }
+  return {};
+}
+
 int Train::run() {
+  if (Result<void> r = take_model_name(); !r.ok()) {
+    return reporter.fail(r.error(), "no model written");
+  }
   checkpoint.requests = &checkpoint_requests();
   if (checkpoint.path.empty()) checkpoint.path = resume_path;
   if (checkpoint.path.empty() && given("every")) usage("--every needs --checkpoint or --resume");
@@ -334,11 +376,7 @@ int Train::run() {
   }
   const auto start = std::chrono::steady_clock::now();
   if (model_path.empty()) {
-    const Result<std::vector<std::string>> files = source_files(data.source);
-    if (!files.ok()) return reporter.fail(files.error(), "no model written");
-    if (files->front() != data.source)
-      usage("give MODEL: a pattern has no name to derive one from");
-    model_path = default_model_path(data.source);
+    model_path = default_model_path(data.sources);
   }
   if (uses_pegasos(options)) {
     if (require_converged && !options.gap) {
@@ -460,8 +498,12 @@ void add_train(CLI::App& app, Action& action) {
   auto train = std::make_shared<Train>();
   CLI::App* command =
       app.add_subcommand("train", "Learn a linear SVM and prove how close it is to the optimum.");
-  command->add_option("DATA", train->data.source, kDataHelp)->required();
-  command->add_option("MODEL", train->model_path, "where to write; default: DATA's name + .model");
+  train->data.add_shards_to(*command, kShardsHelp + std::string("; the last may be MODEL, see -o"));
+  command
+      ->add_option("-o,--output", train->model_path,
+                   "where to write; without it the last of several arguments, if it is no file yet "
+                   "or a model; default: DATA's name + .model")
+      ->type_name("MODEL");
   command
       ->add_option("--model-format", train->format,
                    "native, or liblinear: text for LIBLINEAR, without the proof (default: "
@@ -522,6 +564,7 @@ void add_train(CLI::App& app, Action& action) {
   command->add_flag("--require-converged", train->require_converged,
                     "exit with 3 if the gap was not reached");
   command->add_flag("--json", train->json, "print one JSON object on stdout");
+  train->replacing.add_to(*command);
   train->reporter.add_to(*command);
   command->footer(
       "Example: hinge train news.svm news.model --cost 0.5 --gap 1e-4\n"

@@ -121,8 +121,7 @@ void add_verify(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "verify", "Recompute primal, bound and gap from the data and compare with the model's.");
   command->add_option("MODEL", verify->model_path, "as written by train")->required();
-  command->add_option("DATA", verify->data.source, "the data it was trained on, in the same order")
-      ->required();
+  verify->data.add_shards_to(*command, "the data it was trained on, in the same order");
   command->add_option("--weights", verify->data.read.weights_file, "row weights, as in training")
       ->type_name("FILE");
   add_cost(*command, verify->cost);

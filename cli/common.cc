@@ -105,11 +105,22 @@ void usage(std::string message) {
   throw UsageError{make_error("usage.option", std::move(message))};
 }
 
-Result<void> check_outputs(const std::vector<std::string>& outputs,
-                           const std::vector<std::string>& inputs) {
+Error overwrites(const std::string& path) {
+  return make_error("usage.same-file", fmt::format("{} would be overwritten", escape(path)),
+                    "choose another name for the output");
+}
+
+void Replacing::add_to(CLI::App& command) {
+  command.add_flag("--force", force, "replace an existing file of another kind, too");
+}
+
+Result<void> Replacing::check(const std::vector<Output>& outputs,
+                              const std::vector<std::string>& inputs) const {
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    std::vector<std::string> taken(outputs.begin(),
-                                   outputs.begin() + static_cast<std::ptrdiff_t>(k));
+    const std::string& path = outputs[k].path;
+    if (path.empty()) continue;
+    std::vector<std::string> taken;
+    for (std::size_t i = 0; i < k; ++i) taken.push_back(outputs[i].path);
     for (const std::string& input : inputs) {
       if (input == "-") continue;  // standard input; an output of that name is standard output
       const Result<std::vector<std::string>> files = source_files(input);
@@ -117,12 +128,11 @@ Result<void> check_outputs(const std::vector<std::string>& outputs,
       taken.insert(taken.end(), files->begin(), files->end());
     }
     for (const std::string& other : taken) {
-      if (outputs[k].empty() || !same_file(outputs[k], other)) continue;
-      return make_error("usage.same-file", fmt::format("{} would be overwritten", escape(other)),
-                        "choose another name for the output");
+      if (same_file(path, other)) return overwrites(other);
     }
-    if (outputs[k].empty()) continue;
-    if (Result<void> checked = check_output(outputs[k]); !checked.ok()) return checked;
+    if (Result<void> checked = check_output(path); !checked.ok()) return checked;
+    if (force || !outputs[k].kind) continue;
+    if (Result<void> r = check_replaces(path, *outputs[k].kind); !r.ok()) return r;
   }
   return {};
 }
@@ -252,6 +262,19 @@ void Reporter::log(const std::string& line) const {
 
 const char* const kDataHelp =
     "libsvm text, plain or compressed: a file, a 'pattern*', or -; or a binary data set";
+const char* const kShardsHelp =
+    "libsvm text, plain or compressed: a file, a 'pattern*', or -; several are one data set in "
+    "this order; or a binary data set";
+
+void DataArguments::add_source_to(CLI::App& command, const std::string& name,
+                                  const std::string& help) {
+  const auto set = [this](const std::string& text) { sources = {text}; };
+  command.add_option_function<std::string>(name, set, help)->required();
+}
+
+void DataArguments::add_shards_to(CLI::App& command, const std::string& help) {
+  command.add_option("DATA", sources, help)->required();
+}
 
 void DataArguments::add_reading_to(CLI::App& command) {
   command.add_flag("--strict", read.strict, "refuse rows whose indices do not ascend");
@@ -306,8 +329,9 @@ void DataArguments::add_precision_to(CLI::App& command) {
 }
 
 std::vector<std::string> DataArguments::inputs() const {
-  std::vector<std::string> all = {source, read.weights_file};
-  const Result<std::vector<std::string>> files = source_files(source);
+  std::vector<std::string> all = sources;
+  all.push_back(read.weights_file);
+  const Result<std::vector<std::string>> files = source_files(sources);
   if (read.cache != Cache::off && files.ok()) all.push_back(cache_path(files->front()));
   return all;
 }
@@ -326,8 +350,8 @@ Result<Dataset> DataArguments::load(const Reporter& reporter, Transport* ranks) 
   ProgressLine line(!reporter.quiet);
   watch(line);
   std::vector<Error> warnings;
-  Result<Dataset> data = ranks == nullptr ? read_dataset(source, read, warnings)
-                                          : read_share(source, read, *ranks, warnings);
+  Result<Dataset> data = ranks == nullptr ? read_dataset(sources, read, warnings)
+                                          : read_share(sources, read, *ranks, warnings);
   reporter.warn(warnings);
   return data;
 }

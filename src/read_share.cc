@@ -33,7 +33,7 @@ struct Listed {
   std::uint64_t bytes = 0;
 };
 
-std::vector<Listed> list_files(const std::string& source) {
+std::vector<Listed> list_files(const DataSource& source) {
   std::vector<Listed> files;
   for (const std::string& path : expand_source(source)) {
     const bool standard = path == "-";
@@ -238,7 +238,7 @@ void join_warnings(std::vector<Error>& warnings, std::size_t before, Comm& comm)
   warnings.insert(warnings.end(), all.begin(), all.end());
 }
 
-Dataset read(const std::string& source, const ReadOptions& options, Comm& comm,
+Dataset read(const DataSource& source, const ReadOptions& options, Comm& comm,
              std::vector<Error>& warnings) {
   const std::size_t before = warnings.size();
   std::vector<Listed> files;
@@ -309,7 +309,7 @@ Dataset read(const std::string& source, const ReadOptions& options, Comm& comm,
 
 }  // namespace
 
-Result<Dataset> read_share(const std::string& source, const ReadOptions& options,
+Result<Dataset> read_share(const DataSource& source, const ReadOptions& options,
                            Transport& transport, std::vector<Error>& warnings) {
   return guard([&] {
     Comm comm(transport);

@@ -26,7 +26,6 @@
 namespace hinge {
 namespace {
 
-constexpr std::string_view kFormat = "hinge.checkpoint";
 constexpr std::string_view kVersion = "1";
 constexpr std::string_view kOption = "option.", kData = "trained_on.";
 constexpr std::uint64_t kMaxProblems = 1000 * kMaxClasses;  // costs times classes
@@ -125,7 +124,7 @@ void check_terms(const Checkpoint& found, const Terms& ours, const std::string& 
 
 void save_checkpoint(const std::string& path, const Terms& terms, const CheckpointGroups& groups) {
   Metadata metadata(terms.begin(), terms.end());
-  metadata["format"] = kFormat;
+  metadata["format"] = kCheckpointFormat;
   metadata["version"] = kVersion;
   metadata["written_by"] = this_version();
 
@@ -178,7 +177,8 @@ namespace {
 
 Checkpoint load_one(const std::string& path) {
   const TensorFile file = TensorFile::read(path, "checkpoint");
-  if (file.field("format") != kFormat) file.reject("magic", "this is not a hinge checkpoint");
+  if (file.field("format") != kCheckpointFormat)
+    file.reject("magic", "this is not a hinge checkpoint");
   Checkpoint checkpoint;
   checkpoint.written_by = file.field("written_by");
   if (file.field("version") != kVersion) {
@@ -319,7 +319,7 @@ Result<CheckpointInfo> read_checkpoint(const std::string& path, std::vector<Erro
 bool looks_like_checkpoint(const std::string& path) {
   char bytes[4096];
   const Result<std::string_view> head = guard([&] { return first_bytes(path, bytes); });
-  return head.ok() && looks_like_tensor_file(*head) && head->find(kFormat) != std::string::npos;
+  return head.ok() && looks_like_tensor_file(*head, kCheckpointFormat);
 }
 
 // ---- Results.

@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,8 @@
 #include "solve/solver.h"
 
 namespace hinge {
+
+constexpr std::string_view kCheckpointFormat = "hinge.checkpoint";
 
 // Names and values that two runs must agree on, in the order in which they are compared:
 // "option.cost" and "1".

@@ -30,7 +30,7 @@ struct CheckReport {
 
 // Reads all of `source`; `on_bad_row` gets every bad row, in file order. Fails only where reading
 // cannot go on (io.*, damaged streams, limits) or there is not one good row.
-Result<CheckReport> check_dataset(const std::string& source, const ReadOptions& options,
+Result<CheckReport> check_dataset(const DataSource& source, const ReadOptions& options,
                                   const std::function<void(const Error&)>& on_bad_row);
 
 }  // namespace hinge

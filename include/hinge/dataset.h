@@ -134,13 +134,22 @@ struct ReadOptions {
   std::function<void(const Error&)> on_bad_row = {};
 };
 
+// Where rows are read from: a file, "-" for standard input, or a pattern ("part-*.svm"), whose
+// files are one data set in name order; or several of these, one data set in the order given.
+// Borrows the names: for calls only.
+struct DataSource {
+  DataSource(const std::string& name) : names(&name, 1) {}
+  DataSource(const std::vector<std::string>& all) : names(all) {}
+
+  std::span<const std::string> names;
+};
+
 // Reads libsvm/svmlight text: `label index:value index:value ... # comment`, one row a line, plain
 // or compressed (gzip, bzip2, xz, zstd: recognised by content); or a binary data set, which is
-// mapped and keeps its precision. `source` is a file, "-" for standard input, or a pattern
-// ("part-*.svm"): several files are one data set in name order. Numbers are correctly rounded, the
+// mapped and keeps its precision. Numbers are correctly rounded, the
 // locale does not matter. Memory stays below 1.6 times the result plus a few MB and the longest
 // lines. What was odd but usable is appended to `warnings`, one entry a kind with its first place.
-Result<Dataset> read_dataset(const std::string& source, const ReadOptions& options,
+Result<Dataset> read_dataset(const DataSource& source, const ReadOptions& options,
                              std::vector<Error>& warnings);
 
 // The same on several ranks (hinge/transport.h), which all call it with the same arguments. Each
@@ -150,7 +159,7 @@ Result<Dataset> read_dataset(const std::string& source, const ReadOptions& optio
 // If one rank fails, all fail with its error; mpi.inconsistent where files or options differ,
 // mpi.duplicate-shard where two files of the pattern are the same.
 class Transport;
-Result<Dataset> read_share(const std::string& source, const ReadOptions& options,
+Result<Dataset> read_share(const DataSource& source, const ReadOptions& options,
                            Transport& transport, std::vector<Error>& warnings);
 
 enum class DataFormat : std::uint8_t { text, binary };
@@ -171,9 +180,10 @@ std::string cache_path(const std::string& first_file);
 // Whether a path is a regular file that begins like a binary data set.
 bool looks_like_dataset(const std::string& path);
 
-// The files behind a `source`: "-" or a path alone, or what a pattern matches, in name order. Fails
-// with io.open when nothing matches.
-Result<std::vector<std::string>> source_files(const std::string& source);
+// The files behind a `source`: "-" and paths as they are, patterns replaced by what they match.
+// Fails with io.open where a pattern matches nothing, and with io.not-a-file where standard input
+// is one of several.
+Result<std::vector<std::string>> source_files(const DataSource& source);
 
 // Shapes of well-known sets: ccat (sparse text), cov1 (54 columns), real-sim (short text), news20
 // (more than a million columns), dense (embeddings).
@@ -202,7 +212,7 @@ struct SplitCounts {
 };
 
 // Stratified random split of a text data set: lines are copied as they are, in their order.
-Result<SplitCounts> split_dataset(const std::string& source, const std::string& train_path,
+Result<SplitCounts> split_dataset(const DataSource& source, const std::string& train_path,
                                   const std::string& test_path, const SplitOptions& options);
 
 }  // namespace hinge

@@ -5,6 +5,7 @@
 #include "hinge/checkpoint.h"
 #include "hinge/compare.h"
 #include "hinge/dataset.h"
+#include "hinge/file_kind.h"
 #include "hinge/files.h"
 #include "hinge/json.h"
 #include "hinge/kernel.h"

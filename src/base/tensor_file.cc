@@ -241,6 +241,11 @@ bool looks_like_tensor_file(std::string_view head) {
   return is_length(head[3], head.substr(4, 4)) || is_length(head[4], head.substr(0, 4));
 }
 
+bool looks_like_tensor_file(std::string_view head, std::string_view format) {
+  return looks_like_tensor_file(head) &&
+         head.substr(0, 4096).find(format) != std::string_view::npos;
+}
+
 TensorFile TensorFile::read(const std::string& path, std::string_view kind) {
   const auto check = [&](std::span<const std::byte> head) { check_head(head, path, kind); };
   return parse(FileBytes::read(path, check), path, kind);

@@ -47,6 +47,8 @@ Tensor tensor(std::string name, std::vector<std::uint64_t> shape, std::span<cons
 
 // Whether a file that begins with these bytes (9 are enough) may be a container.
 bool looks_like_tensor_file(std::string_view head);
+// Whether it may be one of this format ("hinge.model"), which stands in the first 4 KiB.
+bool looks_like_tensor_file(std::string_view head, std::string_view format);
 
 using Metadata = std::map<std::string, std::string>;
 

@@ -150,7 +150,7 @@ void estimate(const Dataset& data, CheckReport& report) {
 
 }  // namespace
 
-Result<CheckReport> check_dataset(const std::string& source, const ReadOptions& options,
+Result<CheckReport> check_dataset(const DataSource& source, const ReadOptions& options,
                                   const std::function<void(const Error&)>& on_bad_row) {
   return guard([&] {
     CheckReport report;

@@ -19,7 +19,6 @@
 namespace hinge {
 namespace {
 
-constexpr std::string_view kFormat = "hinge.dataset";
 constexpr std::string_view kVersion = "1";
 
 std::uint64_t whole(const TensorFile& file, const char* key, std::uint64_t most) {
@@ -282,7 +281,7 @@ bool is_data_file(const std::string& path) {
 bool looks_like_dataset(const std::string& path) {
   char bytes[4096];
   const Result<std::string_view> head = guard([&] { return first_bytes(path, bytes); });
-  return head.ok() && looks_like_tensor_file(*head) && head->find(kFormat) != std::string::npos;
+  return head.ok() && looks_like_tensor_file(*head, kDatasetFormat);
 }
 
 namespace {
@@ -290,7 +289,8 @@ Dataset map_part(TensorFile file, const ReadOptions& options, Share share) {
   if (file.field("format") == "hinge.model") {
     file.reject("magic", "this is a model of hinge, not a data set");
   }
-  if (file.field("format") != kFormat) file.reject("magic", "this is not a data set of hinge");
+  if (file.field("format") != kDatasetFormat)
+    file.reject("magic", "this is not a data set of hinge");
   if (file.field("version") != kVersion) {
     file.reject("version", fmt::format("written by {} in format {}; this is hinge {}",
                                        escape(file.field("written_by")),
@@ -314,7 +314,7 @@ Dataset map_share(TensorFile file, const ReadOptions& options, int share, int sh
 
 void write_dataset(const Dataset& data, const std::string& path, Metadata more,
                    const std::atomic<bool>* stop) {
-  more["format"] = kFormat;
+  more["format"] = kDatasetFormat;
   more["version"] = kVersion;
   more["written_by"] = fmt::format("hinge {}", version());
   more["features"] = std::to_string(data.features());

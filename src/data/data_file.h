@@ -2,11 +2,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/tensor_file.h"
 #include "hinge/dataset.h"
 
 namespace hinge {
+
+constexpr std::string_view kDatasetFormat = "hinge.dataset";
 
 // Whether a path is a regular file that begins like our container.
 bool is_data_file(const std::string& path);

@@ -202,11 +202,11 @@ Result<Dataset> Dataset::with_weights(std::vector<double> weights) const {
   });
 }
 
-Result<std::vector<std::string>> source_files(const std::string& source) {
+Result<std::vector<std::string>> source_files(const DataSource& source) {
   return guard([&] { return expand_source(source); });
 }
 
-Result<Dataset> read_dataset(const std::string& source, const ReadOptions& options,
+Result<Dataset> read_dataset(const DataSource& source, const ReadOptions& options,
                              std::vector<Error>& warnings) {
   return guard([&] {
     Dataset data = read_rows(expand_source(source), options, warnings);

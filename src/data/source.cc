@@ -9,11 +9,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <new>
 
 #include "base/error.h"
 #include "base/tensor_file.h"
-#include "hinge/dataset.h"
 
 namespace hinge {
 namespace {
@@ -43,9 +43,8 @@ const char* recognise(std::string_view head) {
   return nullptr;
 }
 
-}  // namespace
-
-std::vector<std::string> expand_source(const std::string& source) {
+// A path itself, or what a pattern matches, in name order.
+std::vector<std::string> expand_name(const std::string& source) {
   if (source == "-" || access(source.c_str(), F_OK) == 0 ||
       source.find_first_of("*?[") == std::string::npos) {
     return {source};
@@ -71,6 +70,22 @@ std::vector<std::string> expand_source(const std::string& source) {
   });
   if (files.empty()) {
     fail("io.open", fmt::format("cannot open {}: no file matches the pattern", escape(source)));
+  }
+  return files;
+}
+
+}  // namespace
+
+std::vector<std::string> expand_source(const DataSource& source) {
+  std::vector<std::string> files;
+  for (const std::string& name : source.names) {
+    if (name == "-" && source.names.size() > 1) {
+      fail("io.not-a-file", "standard input (-) cannot be one of several data sets",
+           "give it alone, or give files");
+    }
+    std::vector<std::string> found = expand_name(name);
+    files.insert(files.end(), std::make_move_iterator(found.begin()),
+                 std::make_move_iterator(found.end()));
   }
   return files;
 }

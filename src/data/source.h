@@ -13,15 +13,15 @@
 
 #include "base/file_bytes.h"
 #include "data/decoder.h"
+#include "hinge/dataset.h"
 
 namespace hinge {
 
 // Appended to the name of a text file, names its cache.
 constexpr std::string_view kCacheSuffix = ".cache";
 
-// The files behind a DATA argument: itself ("-" and existing paths), or what a pattern matches, in
-// name order. Throws Failure (io.open) when nothing matches.
-std::vector<std::string> expand_source(const std::string& source);
+// As source_files() (hinge/dataset.h). Throws Failure.
+std::vector<std::string> expand_source(const DataSource& source);
 
 bool is_regular(const std::string& path);  // "-" is not
 

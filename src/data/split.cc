@@ -228,7 +228,7 @@ void check_files(const std::vector<std::string>& files, const std::string& train
 
 }  // namespace
 
-Result<SplitCounts> split_dataset(const std::string& source, const std::string& train_path,
+Result<SplitCounts> split_dataset(const DataSource& source, const std::string& train_path,
                                   const std::string& test_path, const SplitOptions& options) {
   return guard([&] {
     if (!(options.test > 0 && options.test < 1)) {
@@ -240,7 +240,7 @@ Result<SplitCounts> split_dataset(const std::string& source, const std::string& 
     OutputFile train = take(OutputFile::create(train_path));
     OutputFile test = take(OutputFile::create(test_path));
     Quotas quotas = count_classes(files, options);
-    if (quotas.empty()) fail_file("data.empty", source, "no rows");
+    if (quotas.empty()) fail_file("data.empty", files.front(), "no rows");
     const SplitCounts counts = deal_rows(files, options, quotas, train, test);
     // A full disk shall be noticed before the first of the two is replaced.
     take(train.sync());

@@ -32,7 +32,7 @@ import unittest
 from typing import Callable, NamedTuple, Union
 
 import support
-from support import (DATA, GOOD, LONG, PROGRAM, SIGNALS, SLOW, TEXT, CommandCase, Container, ErrorCase, ModelFile,
+from support import (DATA, GOOD, LONG, OLD_MODEL, PROGRAM, SIGNALS, SLOW, TEXT, CommandCase, Container, ErrorCase, ModelFile,
                      at_length, cpu_seconds, joined, make_rows, mapping_fails, table, to_text, unprivileged, waiting)
 
 ROWS = [f"{group}{number}" for group, count in
@@ -167,7 +167,7 @@ class BadData(ErrorCase):
     def check(self, row):
         data = encoded(row.data)
         self.write("d.svm", data)
-        self.write("m", "old")
+        self.write("m", OLD_MODEL)
         command = ["train", "d.svm", "m", *row.options.split()]
         run = self.hinge(*command, code=row.code)
         place = f"d\\.svm:{row.place}" if row.place else "(d\\.svm|hinge)"
@@ -177,7 +177,7 @@ class BadData(ErrorCase):
         self.assertPlain(run)
         self.assertEqual(run.out, b"")
         self.assertEqual(self.files(), ["d.svm", "m"])
-        self.assertEqual(self.read("m"), b"old")
+        self.assertEqual(self.read("m"), OLD_MODEL)
         self.assertExplained(row.id)
         if row.place:
             self.check_excerpt(run, data.split(b"\n"), *map(int, row.place.split(":")))
@@ -1412,9 +1412,9 @@ class Models(Scenes):
         (self.dir / "soft").symlink_to("d.svm")
         for name in ("part-1", "part-2"):
             self.write(name, TEXT)
-        for command in ("train d.svm d.svm", "train d.svm ./d.svm", "train d.svm m --trace d.svm",
-                        "train d.svm w --weights w", "train d.svm hard", "train d.svm soft", "train d.svm n --trace n",
-                        "train part-* part-2", "train part-* n --trace part-1", "predict d.svm m d.svm",
+        for command in ("train d.svm -o d.svm", "train d.svm -o ./d.svm", "train d.svm m --trace d.svm",
+                        "train d.svm -o w --weights w", "train d.svm -o hard", "train d.svm -o soft", "train d.svm n --trace n",
+                        "train part-* -o part-2", "train part-* n --trace part-1", "predict d.svm m d.svm",
                         "predict d.svm m m", "predict part-* m part-2", "split d.svm d.svm b", "split d.svm a d.svm",
                         "split d.svm a a", "split d.svm a ./a", "convert d.svm d.svm", "convert m ./m",
                         "convert d.svm w --weights w"):
@@ -1445,7 +1445,6 @@ BAD_OPTIONS = [  # name, arguments after `train d.svm m`, id, what the message s
     ("O4 twice, seed", "--seed 1 --seed 2", "usage.option", "--seed"),
     ("O4 twice, weights", "--weights a --weights b", "usage.option", "--weights"),
     ("O4 no argument", "--cost", "usage.option", "--cost"),
-    ("O4 stray operand", "extra", "usage.option", "extra"),
     ("O5 no fold", "-v 0", "usage.value", "--folds"),
     ("O5 one fold", "-v 1", "usage.value", "--folds"),
     ("O5 negative folds", "-v -5", "usage.value", "--folds"),
@@ -1467,6 +1466,10 @@ class BadOptions(ErrorCase):
 
 
 class Environment(Scenes):
+    def test_O4_stray_operand(self):
+        run = self.hinge("predict", "d.svm", "m", "out", "extra", code=64)
+        self.assertSays(run, r"hinge predict: error: .*extra.* \[usage\.option\]")
+
     def test_O5_folds(self):
         self.write("e.svm", GOOD * 2)
         self.refused(65, "data.folds", "train", "e.svm", "-v", "3")
@@ -1638,7 +1641,7 @@ class Outputs(Scenes):
 
     def setUp(self):
         super().setUp()
-        self.write("old", "an old model")
+        self.write("old", OLD_MODEL)
 
     def test_R1_full_device(self):
         said = r"hinge: error: cannot write /dev/full: No space left on device \(wrote \d+ of \d+ bytes\) \[io\.write\]"
@@ -1705,7 +1708,7 @@ class Outputs(Scenes):
         self.addCleanup(subprocess.run, ["chattr", "-i", self.dir / "old"])
         process = self.start("train", "-", "old", stdin=subprocess.PIPE)
         self.assertIn(self.finish(process).code, (73, 77))
-        self.assertEqual(self.read("old"), b"an old model")
+        self.assertEqual(self.read("old"), OLD_MODEL)
 
     @at_length()
     def test_R12_address_space(self):
@@ -1809,7 +1812,7 @@ class Signals(CommandCase):
         self.assertVerifies(data="hard.svm")
 
     def test_R9_second_signal(self):
-        self.write("m", "the old model")
+        self.write("m", OLD_MODEL)
         process = self.endless()
         process.send_signal(signal.SIGSTOP)  # so that both signals are there when it goes on
         process.send_signal(signal.SIGINT)
@@ -1818,7 +1821,7 @@ class Signals(CommandCase):
         run = self.finish(process)
         self.assertIn(run.code, (130, 143), run)
         self.assertEqual(run.out, b"")
-        self.assertEqual(self.read("m"), b"the old model")
+        self.assertEqual(self.read("m"), OLD_MODEL)
         self.assertEqual(self.files(), ["d.svm", "hard.svm", "m"])
 
     @unittest.skipUnless(shutil.which("timeout"), "timeout of coreutils is not there")
@@ -1841,7 +1844,7 @@ class Signals(CommandCase):
         return process
 
     def test_R8_while_reading(self):
-        self.write("old", "the old model")
+        self.write("old", OLD_MODEL)
         for number, code in SIGNALS.items():
             with self.subTest(number.name):
                 process = self.fed("train", "-", "old")
@@ -1850,7 +1853,7 @@ class Signals(CommandCase):
                 self.assertEqual(run.code, code, run)
                 self.assertSays(run, r"hinge: error: .* \[run\.interrupted\]")
                 self.assertEqual(run.lines[-1], "hinge: 1 error; no model written; old unchanged")
-                self.assertEqual(self.read("old"), b"the old model")
+                self.assertEqual(self.read("old"), OLD_MODEL)
                 self.assertEqual(self.files(), ["d.svm", "hard.svm", "old"])
 
     def test_R8_while_predicting(self):

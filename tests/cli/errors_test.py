@@ -4,7 +4,7 @@ import json
 import re
 
 import support
-from support import GOOD, ErrorCase, table, unprivileged
+from support import GOOD, OLD_MODEL, ErrorCase, table, unprivileged
 
 FIELDS = {"severity", "id", "file", "line", "column", "offset", "message", "help"}
 
@@ -139,7 +139,7 @@ class MessageTest(ErrorCase):
 
     def test_the_example_of_the_manual(self):
         self.write("train.svm", b"1 1:1\n-1 1:2\n" * 10 + b"1 1:nan 2:1\n")
-        self.write("model.hinge", "old")
+        self.write("model.hinge", OLD_MODEL)
         run = self.hinge("train", "train.svm", "model.hinge", code=65)
         self.assertEqual(run.lines[:3], [
             'train.svm:21:5: error: feature value is not a finite number: "nan" [data.value.nonfinite]',

@@ -20,7 +20,7 @@ import sys
 import unittest
 
 import support
-from support import ENVIRONMENT, LONG, PROGRAM, TEXT, CommandCase, at_length, table, thinned
+from support import ENVIRONMENT, LONG, OLD_MODEL, PROGRAM, TEXT, CommandCase, at_length, table, thinned
 
 FILE_FAULTS = os.environ.get("HINGE_FILE_FAULTS", "")
 MEMORY_FAULTS = os.environ.get("HINGE_MEMORY_FAULTS", "")
@@ -63,7 +63,7 @@ OPERATIONS = [
     Operation("train", TRAIN, [Output("out")]),
     Operation("train over an old model", TRAIN, [Output("out", "old model")]),
     Operation("train with a trace", (*TRAIN, "--trace", "trace"),
-              [Output("out", "old model"), Output("trace", "an old trace\n", whole_trace)]),
+              [Output("out", "old model"), Output("trace", '{"seconds":1}\n', whole_trace)]),
     Operation("train to standard output", ("train", "d.svm", "-", "-n", "1"), []),
     Operation("train for LIBLINEAR", ("train", "d.svm", "out.liblinear", "-n", "1"),
               [Output("out.liblinear", "solver_type of old\n")]),
@@ -459,7 +459,7 @@ class ReadErrorTest(FaultCase):  # T25, T26
             with self.subTest(rule):
                 self.faulty(rule, "train", "-", "out", "-n", "1", stdin=TEXT.encode(), code=0)
                 self.assertEqual(self.read("out"), model)
-        self.assertSays(self.faulty("read:1+:EIO", "train", "-", "out", stdin=TEXT.encode(), code=74),
+        self.assertSays(self.faulty("read:1+:EIO", "train", "-", "new", stdin=TEXT.encode(), code=74),
                         r".*error: cannot read <stdin>: Input/output error \(at byte 0\) \[io\.read\]")
 
     def test_weights(self):
@@ -596,7 +596,7 @@ class MemoryTest(FaultCase):  # R11, R12
             size = 6 << 20
             while codes[-3:] != [0, 0, 0]:
                 limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (size, size))
-                self.write("out", "old")
+                self.write("out", OLD_MODEL)
                 run = self.hinge(*arguments, code=None, preexec_fn=limit)
                 size += 1 << 18
                 if run.code == 127:
@@ -605,7 +605,7 @@ class MemoryTest(FaultCase):  # R11, R12
                     self.assertIn(run.code, (0, 81), run)
                     if run.code == 81:
                         self.assertIn("memory.alloc", run.err)
-                        self.assertEqual(self.read("out"), b"old")
+                        self.assertEqual(self.read("out"), OLD_MODEL)
                     codes.append(run.code)
                     self.counts["address space limits"] += 1
             self.assertIn(81, codes)

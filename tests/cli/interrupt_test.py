@@ -17,7 +17,7 @@ import sys
 import time
 
 import support
-from support import LONG, Case, ModelFile, at_length, cpu_seconds, make_rows, table, to_text, waiting
+from support import LONG, OLD_MODEL, Case, ModelFile, at_length, cpu_seconds, make_rows, table, to_text, waiting
 
 COUNT = 200 if LONG else 12  # interrupts of each solver
 LIMIT = 5  # seconds from signal to end that are a failure; 1 is promised, on a machine that is not busy
@@ -113,7 +113,7 @@ class SecondSignalTest(InterruptCase):
     def test_it_ends_at_once(self):
         """Also where the first may take its time."""
         self.write("d.svm", to_text(make_rows(400, 20, noise=0.5)))
-        self.write("m", "old")
+        self.write("m", OLD_MODEL)
         process = self.start("train", "d.svm", "m", "--kernel", "rbf", "--epochs", "1000000000")
         self.wait(lambda: cpu_seconds(process) > 0.1, process, "it is at work")
         process.send_signal(signal.SIGSTOP)  # so that both are there when it goes on
@@ -121,7 +121,7 @@ class SecondSignalTest(InterruptCase):
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGCONT)
         self.assertIn(self.finish(process, timeout=LIMIT).code, (129, 143))
-        self.assertEqual((self.read("m"), self.files()), (b"old", ["d.svm", "m"]))
+        self.assertEqual((self.read("m"), self.files()), (OLD_MODEL, ["d.svm", "m"]))
 
 
 class PipeTest(InterruptCase):

@@ -9,7 +9,7 @@ import subprocess
 import unittest
 
 import support
-from support import THREE, Case, CommandCase, ModelFile, make_rows, table, to_text
+from support import OLD_MODEL, THREE, Case, CommandCase, ModelFile, make_rows, table, to_text
 
 PROGRAMS = ("liblinear-train", "liblinear-predict")
 MISSING = [name for name in PROGRAMS if shutil.which(name) is None]
@@ -147,10 +147,10 @@ class FormatTest(CommandCase):
         self.refused("0 features", data="empty.svm")
 
     def test_an_old_model_stays(self):
-        self.write("m.liblinear", "old")
+        self.write("m.liblinear", OLD_MODEL)
         run = self.hinge("train", "d.svm", "m.liblinear", "--reject", code=64)
         self.assertIn("m.liblinear unchanged", run.err)
-        self.assertEqual(self.read("m.liblinear"), b"old")
+        self.assertEqual(self.read("m.liblinear"), OLD_MODEL)
 
     def test_info(self):
         self.train("-B", "0.5", model="m.liblinear")

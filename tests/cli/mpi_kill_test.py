@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import support
 from mpi_support import MpiCase
-from support import at_length
+from support import OLD_MODEL, at_length
 
 
 class KillTest(MpiCase):
@@ -22,7 +22,7 @@ class KillTest(MpiCase):
     def setUp(self):
         super().setUp()
         self.hinge("generate", "d.svm", "--like", "real-sim", "--rows", "4000")
-        self.write("m", b"old")
+        self.write("m", OLD_MODEL)
 
     def begin(self, *more, model="m", seconds=60):
         command = ("train", "d.svm", model, "--gap", "1e-14", "--time-limit", seconds, "-n", "1", *more)
@@ -62,7 +62,7 @@ class KillTest(MpiCase):
                         end.result()
 
     def short(self, folder):
-        (folder / "m").write_bytes(b"old")
+        (folder / "m").write_bytes(OLD_MODEL)
         process, ranks = self.begin("--checkpoint", folder / "c", "--every", "0.02", model=folder / "m", seconds=0.3)
         # Until the lock is there, and reading begins, the launcher is still connecting ranks: one that is killed then is
         # its affair, and Open MPI 4.1 was seen to take longer than 10 s over it.
@@ -88,7 +88,7 @@ class KillTest(MpiCase):
             pass
         self.end_within(process, 10)
         # The model is the old one or complete; so are checkpoints, if any.
-        if process.returncode == 0 or (folder / "m").read_bytes() != b"old":
+        if process.returncode == 0 or (folder / "m").read_bytes() != OLD_MODEL:
             self.hinge("verify", folder / "m", "d.svm")
         for path in folder.iterdir():
             if path.name in ("c", "c.previous"):

@@ -11,7 +11,7 @@ import time
 
 import support
 from mpi_support import ENVIRONMENT, MPIRUN, TIMEOUT, MpiCase
-from support import PROGRAM, Run, at_length
+from support import OLD_MODEL, PROGRAM, Run, at_length
 
 # mpirun calls this in the place of ssh: AGENT HOST COMMAND...
 AGENT = """#!/bin/sh
@@ -93,7 +93,7 @@ class TwoMachinesTest(MpiCase):
     def test_the_cable_is_pulled(self):
         """Ranks on either side notice by themselves; the launcher, which waits for its other half, need not."""
         self.hinge("generate", "d.svm", "--like", "real-sim", "--rows", "2000")
-        self.write("m", b"old")
+        self.write("m", OLD_MODEL)
         self.start(2, "train", "d.svm", "m", "--gap", "1e-14", "--time-limit", "60", "--mpi-timeout", "2")
         before, deadline = self.sent(), time.monotonic() + 20
         while self.sent() < before + 1000000:  # they are at work
@@ -104,7 +104,7 @@ class TwoMachinesTest(MpiCase):
         while any(self.program_of(pid) == os.path.realpath(PROGRAM) for pid in self.processes()):
             self.assertLess(time.monotonic(), deadline, "a rank lives on")
             time.sleep(0.05)
-        self.assertEqual(self.read("m"), b"old")
+        self.assertEqual(self.read("m"), OLD_MODEL)
         self.assertIn(b"[mpi.timeout]", self.read("err"))
 
     def processes(self):

@@ -44,6 +44,10 @@ TIMEOUT = 300 if SLOW else 60  # seconds: only against hanging forever, no test 
 ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith(("LC_", "LANG", "OMP_"))}
 
 
+# What lies where an output is to be written: LIBLINEAR's text, the shortest there is. Files of another kind are not replaced.
+OLD_MODEL = b"solver_type L2R_L1LOSS_SVC_DUAL\nnr_class 2\nlabel 1 -1\nnr_feature 1\nbias -1\nw\n1 \n"
+
+
 # ---- Running the program.
 
 

@@ -4,7 +4,7 @@ import json
 import os
 
 import support
-from support import DATA, TEXT, THREE, CommandCase, ModelFile, joined, recompute, table, to_text
+from support import DATA, OLD_MODEL, TEXT, THREE, CommandCase, ModelFile, joined, recompute, table, to_text
 
 TRAIN_KEYS = set("status solver rows features nonzeros classes cost lambda primal dual relative_gap iterations "
                  "data_passes rows_touched seconds peak_memory_bytes threads model problems".split())
@@ -188,7 +188,7 @@ class TrainTest(CommandCase):
         self.train("--seed", 2**64 - 1)
 
     def test_a_link_to_a_model_stays_a_link(self):
-        self.write("real", "old")
+        self.write("real", OLD_MODEL)
         (self.dir / "link").symlink_to("real")
         self.hinge("train", "d.svm", "link")
         self.assertTrue((self.dir / "link").is_symlink())
