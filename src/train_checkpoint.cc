@@ -170,7 +170,7 @@ void save_checkpoint(const std::string& path, const Terms& terms, const Checkpoi
       static_cast<void>(std::rename(path.c_str(), previous.c_str()));
     }
   };
-  write_tensor_file(path, std::move(tensors), std::move(metadata), StopToken(), keep_previous);
+  write_tensor_file(path, std::move(tensors), std::move(metadata), {.before = keep_previous});
 }
 
 namespace {

@@ -22,6 +22,10 @@ class OutputFile {
   // Fails with io.create or io.permission.
   static Result<OutputFile> create(const std::string& path);
 
+  // Before anything is written: neither its group nor others shall be able to write to the file,
+  // whatever the umask says or the file had before.
+  void only_owner_writes() { only_owner_writes_ = true; }
+
   // Appends; buffered. Fails with io.write; after a failure only destruction makes sense.
   Result<void> write(std::string_view bytes);
 
@@ -50,6 +54,7 @@ class OutputFile {
   std::string buffer_;
   std::uint64_t written_ = 0;
   int fd_ = -1;
+  bool only_owner_writes_ = false;
 };
 
 // Whether create(path) would succeed, without leaving anything behind. Lets a long run fail before

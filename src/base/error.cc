@@ -29,6 +29,9 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
      "The file was damaged, or not written by hinge. Convert the text again."},
     {"cache.magic", kCorrupt, "The file is not a binary data set of hinge.",
      "Check that the right file was given: a model is not data."},
+    {"cache.owner", kCorrupt, "The cache may have been written by somebody else.",
+     "Its rows are taken for those of the text, so it must belong to you or the superuser and "
+     "nobody else may write to it. Delete it, or take these rights away: `chmod go-w`."},
     {"cache.stale", kCorrupt, "The text or the options changed since the cache was made.",
      "It is rebuilt by itself, unless --cache=strict was given."},
     {"cache.trailing", kCorrupt, "The binary data set has bytes after its end.",

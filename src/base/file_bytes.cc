@@ -44,6 +44,10 @@ struct Descriptor {
   struct stat status {};
 };
 
+FileWriters writers_of(const struct stat& status) {
+  return {status.st_uid, (status.st_mode & (S_IWGRP | S_IWOTH)) != 0};
+}
+
 void wait_for_bytes(int fd, const StopToken& stop) {
   pollfd request = {fd, POLLIN, 0};
   do {
@@ -96,6 +100,7 @@ void FileBytes::swap(FileBytes& other) noexcept {
   std::swap(owned_, other.owned_);
   std::swap(fd_, other.fd_);
   std::swap(version_, other.version_);
+  std::swap(writers_, other.writers_);
 }
 
 FileBytes FileBytes::read(const std::string& path,
@@ -105,6 +110,7 @@ FileBytes FileBytes::read(const std::string& path,
   constexpr std::size_t kStep = std::size_t{1} << 20;
   FileBytes out;
   out.path_ = path;
+  out.writers_ = writers_of(file.status);
   Buffer<std::byte>& bytes = out.owned_;
   for (std::size_t have = 0;;) {
     // A little at first: what does not begin as it should is not read any further.
@@ -141,6 +147,7 @@ FileBytes FileBytes::map(const std::string& path) {
   out.path_ = path;
   out.bytes_ = {static_cast<const std::byte*>(data), size};
   out.version_ = version_of(file.status);
+  out.writers_ = writers_of(file.status);
   out.fd_ = std::exchange(file.fd, -1);
   return out;
 }

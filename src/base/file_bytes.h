@@ -22,6 +22,12 @@ struct FileVersion {
 };
 FileVersion version_of(const struct stat& status);
 
+// Who can have written a file.
+struct FileWriters {
+  unsigned owner = 0;   // the user it belongs to
+  bool others = false;  // its group or everybody may write to it
+};
+
 inline std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -56,6 +62,9 @@ class FileBytes {
 
   std::span<const std::byte> span() const { return bytes_; }
 
+  // Of the file that was opened, whatever has its name by now.
+  const FileWriters& writers() const { return writers_; }
+
   // Throws Failure (io.changed) unless a mapped file is what it was when it was mapped.
   void check_unchanged() const;
 
@@ -67,6 +76,7 @@ class FileBytes {
   Buffer<std::byte> owned_;  // read
   int fd_ = -1;              // mapped
   FileVersion version_;
+  FileWriters writers_;
 };
 
 }  // namespace hinge

@@ -113,6 +113,7 @@ OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
   std::swap(buffer_, other.buffer_);
   std::swap(written_, other.written_);
   std::swap(fd_, other.fd_);
+  std::swap(only_owner_writes_, other.only_owner_writes_);
   return *this;
 }
 
@@ -207,9 +208,9 @@ Result<void> OutputFile::sync() {
     if (temporary_.empty() || fd_ < 0) return;
     check(uninterrupted([&] { return fsync(fd_); }), "sync", path_, "io.write");
     struct stat old {};
-    const mode_t mode = stat(target_.c_str(), &old) == 0
-                            ? old.st_mode & 07777
-                            : static_cast<mode_t>(0666) & ~current_umask();
+    mode_t mode = stat(target_.c_str(), &old) == 0 ? old.st_mode & 07777
+                                                   : static_cast<mode_t>(0666) & ~current_umask();
+    if (only_owner_writes_) mode &= ~static_cast<mode_t>(S_IWGRP | S_IWOTH);
     check(uninterrupted([&] { return fchmod(fd_, mode); }), "set the mode of", path_, "io.write");
     check(close_once(std::exchange(fd_, -1)), "write", path_, "io.write");
   });

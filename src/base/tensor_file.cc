@@ -12,6 +12,7 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/stop.h"
 #include "hinge/files.h"
 #include "hinge/json.h"
 
@@ -105,9 +106,11 @@ std::string tensor_file_bytes(std::vector<Tensor> tensors, Metadata metadata) {
 }
 
 void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Metadata metadata,
-                       const StopToken& stop, const std::function<void()>& before) {
+                       const TensorFileOptions& options) {
+  const StopToken stop(options.stop);
   const std::string head = head_of(tensors, std::move(metadata));
   OutputFile out = take(OutputFile::create(path));
+  if (options.only_owner_writes) out.only_owner_writes();
   take(out.write(head));
   constexpr std::size_t kWriteBytes = std::size_t{1} << 22;
   for (const Tensor& t : tensors) {
@@ -117,9 +120,9 @@ void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Met
     }
   }
   stop.poll();
-  if (before) {
+  if (options.before) {
     take(out.sync());
-    before();
+    options.before();
   }
   take(out.commit());
 }
@@ -264,10 +267,14 @@ TensorFile TensorFile::parse(FileBytes bytes, const std::string& path, std::stri
 }
 
 TensorFile TensorFile::map(const std::string& path, std::string_view kind) {
+  return map(FileBytes::map(path), path, kind);
+}
+
+TensorFile TensorFile::map(FileBytes bytes, const std::string& path, std::string_view kind) {
   TensorFile file;
   file.path_ = path;
   file.kind_ = kind;
-  file.bytes_ = FileBytes::map(path);
+  file.bytes_ = std::move(bytes);
   file.open();
   return file;
 }

@@ -4,6 +4,7 @@
 // not write, only unknown metadata is passed over.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,7 +18,6 @@
 #include <vector>
 
 #include "base/file_bytes.h"
-#include "base/stop.h"
 
 namespace hinge {
 
@@ -52,12 +52,17 @@ bool looks_like_tensor_file(std::string_view head, std::string_view format);
 
 using Metadata = std::map<std::string, std::string>;
 
-// Tensors are laid out wide types first, then by name. Checksums are added to the metadata.
-// `before` is called when all bytes are on the disk, just before they take their name. Throws
+struct TensorFileOptions {
+  const std::atomic<bool>* stop = nullptr;
+  std::function<void()> before =
+      {};                          // called when all bytes are on the disk, before they are named
+  bool only_owner_writes = false;  // as of OutputFile
+};
+
+// Tensors are laid out wide types first, then by name. Checksums are added to the metadata. Throws
 // Failure (io.*), and Interrupted while nothing has happened yet to what was there.
 void write_tensor_file(const std::string& path, std::vector<Tensor> tensors, Metadata metadata,
-                       const StopToken& stop = StopToken(),
-                       const std::function<void()>& before = {});
+                       const TensorFileOptions& options = {});
 
 // The bytes of that file.
 std::string tensor_file_bytes(std::vector<Tensor> tensors, Metadata metadata);
@@ -76,6 +81,7 @@ class TensorFile {
 
   // Maps the file and checks its header and layout; the arrays are for the caller to check().
   static TensorFile map(const std::string& path, std::string_view kind);
+  static TensorFile map(FileBytes bytes, const std::string& path, std::string_view kind);
 
   // Goes through an array once: compares its checksum, and calls inspect(end) whenever the bytes
   // before `end` have been seen, while they are still in the cache. Arrays may be checked in

@@ -20,6 +20,10 @@ namespace hinge {
 namespace {
 
 constexpr std::string_view kVersion = "1";
+constexpr std::string_view kVersionOfBoth = "2";  // values in both precisions
+
+constexpr const char* kValues = "values";
+constexpr const char* kDoubles = "doubles";
 
 std::uint64_t whole(const TensorFile& file, const char* key, std::uint64_t most) {
   const std::string& text = file.field(key);
@@ -97,12 +101,13 @@ void check_columns(const TensorFile& file, std::span<const std::uint64_t> offset
 }
 
 template <class Value>
-void check_values(const TensorFile& file, std::span<const std::uint64_t> offsets,
-                  std::span<const Value> values, const std::atomic<bool>* stop) {
+void check_values(const TensorFile& file, std::string_view name,
+                  std::span<const std::uint64_t> offsets, std::span<const Value> values,
+                  const std::atomic<bool>* stop) {
   Finding finding;
   double squares = 0;
   check_by_rows(
-      file, "values", sizeof(Value), offsets, stop,
+      file, name, sizeof(Value), offsets, stop,
       [&](std::uint64_t k) {
         squares += static_cast<double>(values[k]) * static_cast<double>(values[k]);
       },
@@ -137,11 +142,12 @@ void check_full(const TensorFile& file, std::span<const std::uint64_t> offsets,
   }
 }
 
-// What keeps the arrays alive: the mapping, columns of our own if they had to be renumbered, and
-// the offsets of a part.
+// What keeps the arrays alive: the mapping, columns of our own if they had to be renumbered,
+// doubles if they had to be made of floats, and the offsets of a part.
 struct Owner {
   TensorFile file;
   Buffer<std::uint32_t> columns;
+  Buffer<double> doubles;
   std::vector<std::uint64_t> offsets;
 };
 
@@ -186,8 +192,22 @@ void count_from_zero(Owner& owner, CsrView<Value>& m) {
   m.full = false;
 }
 
-struct Share {
+CsrView<double> make_doubles(Owner& owner, const CsrView<float>& m, Pool& pool) {
+  constexpr std::size_t kStep = std::size_t{1} << 20;
+  const std::size_t count = m.nonzeros();
+  owner.doubles.resize(count);
+  pool.run((count + kStep - 1) / kStep, [&](std::size_t block) {
+    const std::size_t end = std::min(count, (block + 1) * kStep);
+    for (std::size_t k = block * kStep; k < end; ++k) owner.doubles[k] = m.values[k];
+  });
+  return {m.rows, m.features, m.offsets, m.columns, owner.doubles.data(), m.full};
+}
+
+// What is asked of a file: which part of its rows, and from which array the values.
+struct Wanted {
   int part = 0, parts = 1;
+  std::string values = kValues;
+  bool as_doubles = false;
 };
 
 // The rows of one share. It begins at the first row with so many nonzeros before it, or, where no
@@ -195,8 +215,8 @@ struct Share {
 template <class Value>
 Dataset map_rows(std::shared_ptr<Owner> owner, const CsrView<Value>& m,
                  std::span<const std::int64_t> labels, std::span<const double> weights, int base,
-                 Share share) {
-  const std::uint64_t nonzeros = owner->file.shape("values")[0];
+                 const Wanted& share) {
+  const std::uint64_t nonzeros = owner->file.shape(share.values)[0];
   const auto begin_of = [&](int part) -> std::uint64_t {
     const double before = static_cast<double>(part) / share.parts;
     if (part == share.parts) return m.rows;
@@ -227,9 +247,9 @@ Dataset map_rows(std::shared_ptr<Owner> owner, const CsrView<Value>& m,
 }
 
 template <class Value>
-Dataset map_arrays(std::shared_ptr<Owner> owner, const ReadOptions& options, Share share) {
+Dataset map_arrays(std::shared_ptr<Owner> owner, const ReadOptions& options, const Wanted& wanted) {
   const TensorFile& file = owner->file;
-  const std::uint64_t rows = length(file, "labels"), nonzeros = length(file, "values");
+  const std::uint64_t rows = length(file, "labels"), nonzeros = length(file, wanted.values);
   const bool full = length(file, "columns") != nonzeros;
   int base = static_cast<int>(whole(file, "index_base", 1));
   constexpr std::uint64_t kMostColumns = 0xffffffff;  // of features counted from 0
@@ -239,20 +259,24 @@ Dataset map_arrays(std::shared_ptr<Owner> owner, const ReadOptions& options, Sha
   const auto offsets = file.get<std::uint64_t>("offsets", std::array{rows + 1});
   const auto labels = file.get<std::int64_t>("labels", std::array{rows});
   const auto columns = file.get<std::uint32_t>("columns", std::array{full ? features : nonzeros});
-  const auto values = file.get<Value>("values", std::array{nonzeros});
+  const auto values = file.get<Value>(wanted.values, std::array{nonzeros});
+  if (file.has(kDoubles)) {
+    static_cast<void>(file.get<float>(kValues, std::array{nonzeros}));
+    static_cast<void>(file.get<double>(kDoubles, std::array{nonzeros}));
+  }
   const auto weights = file.has("weights") ? file.get<double>("weights", std::array{rows})
                                            : std::span<const double>{};
-  if (share.parts > 1) {
+  if (wanted.parts > 1) {
     const CsrView<Value> all = {rows,           features,      offsets.data(),
                                 columns.data(), values.data(), full};
-    return map_rows(std::move(owner), all, labels, weights, base, share);
+    return map_rows(std::move(owner), all, labels, weights, base, wanted);
   }
   check_offsets(file, offsets, nonzeros);
   Pool pool(options.threads);
   pool.run(3, [&](std::size_t task) {
     if (task == 0 && full) check_full(file, offsets, columns);
     if (task == 0 && !full) check_columns(file, offsets, columns, features, options.stop);
-    if (task == 1) check_values(file, offsets, values, options.stop);
+    if (task == 1) check_values(file, wanted.values, offsets, values, options.stop);
     if (task == 2) {
       file.check("labels", [](std::uint64_t) {});
       if (!weights.empty()) check_weights(file, weights);
@@ -267,6 +291,11 @@ Dataset map_arrays(std::shared_ptr<Owner> owner, const ReadOptions& options, Sha
   if (options.index_base == IndexBase::zero && base == 1) {
     count_from_zero(*owner, view);
     base = 0;
+  }
+  if constexpr (std::is_same_v<Value, float>) {
+    if (wanted.as_doubles) {
+      return DatasetBuilder::wrap(make_doubles(*owner, view, pool), labels, weights, base, owner);
+    }
   }
   return DatasetBuilder::wrap(view, labels, weights, base, owner);
 }
@@ -285,22 +314,29 @@ bool looks_like_dataset(const std::string& path) {
 }
 
 namespace {
-Dataset map_part(TensorFile file, const ReadOptions& options, Share share) {
+Dataset map_part(TensorFile file, const ReadOptions& options, Wanted wanted) {
   if (file.field("format") == "hinge.model") {
     file.reject("magic", "this is a model of hinge, not a data set");
   }
   if (file.field("format") != kDatasetFormat)
     file.reject("magic", "this is not a data set of hinge");
-  if (file.field("version") != kVersion) {
+  const bool both = file.field("version") == kVersionOfBoth;
+  if (!both && file.field("version") != kVersion) {
     file.reject("version", fmt::format("written by {} in format {}; this is hinge {}",
                                        escape(file.field("written_by")),
                                        escape(file.field("version")), version()));
   }
-  file.allow_only({"offsets", "columns", "values", "labels", "weights"});
+  if (both) {
+    file.allow_only({"offsets", "columns", kValues, kDoubles, "labels", "weights"});
+  } else {
+    file.allow_only({"offsets", "columns", kValues, "labels", "weights"});
+  }
+  if (options.precision == Precision::f64 && file.has(kDoubles)) wanted.values = kDoubles;
   auto owner = std::make_shared<Owner>();
   owner->file = std::move(file);
-  return owner->file.dtype("values") == DType::f32 ? map_arrays<float>(owner, options, share)
-                                                   : map_arrays<double>(owner, options, share);
+  return owner->file.dtype(wanted.values) == DType::f32
+             ? map_arrays<float>(owner, options, wanted)
+             : map_arrays<double>(owner, options, wanted);
 }
 }  // namespace
 
@@ -308,14 +344,18 @@ Dataset map_dataset(TensorFile file, const ReadOptions& options) {
   return map_part(std::move(file), options, {});
 }
 
-Dataset map_share(TensorFile file, const ReadOptions& options, int share, int shares) {
-  return map_part(std::move(file), options, {share, shares});
+Dataset map_as_asked(TensorFile file, const ReadOptions& options) {
+  return map_part(std::move(file), options, {.as_doubles = options.precision == Precision::f64});
 }
 
-void write_dataset(const Dataset& data, const std::string& path, Metadata more,
-                   const std::atomic<bool>* stop) {
+Dataset map_share(TensorFile file, const ReadOptions& options, int share, int shares) {
+  return map_part(std::move(file), options, {.part = share, .parts = shares});
+}
+
+void write_dataset(const Dataset& data, const std::string& path, DataFileOptions options) {
+  Metadata& more = options.more;
   more["format"] = kDatasetFormat;
-  more["version"] = kVersion;
+  more["version"] = options.doubles.empty() ? kVersion : kVersionOfBoth;
   more["written_by"] = fmt::format("hinge {}", version());
   more["features"] = std::to_string(data.features());
   more["index_base"] = std::to_string(data.index_base());
@@ -326,13 +366,17 @@ void write_dataset(const Dataset& data, const std::string& path, Metadata more,
     tensors.push_back(tensor<std::uint64_t>("offsets", {rows + 1}, {m.offsets, rows + 1}));
     const std::uint64_t columns = m.full ? m.features : nonzeros;
     tensors.push_back(tensor<std::uint32_t>("columns", {columns}, {m.columns, columns}));
-    tensors.push_back(tensor<Value>("values", {nonzeros}, {m.values, nonzeros}));
+    tensors.push_back(tensor<Value>(kValues, {nonzeros}, {m.values, nonzeros}));
   });
+  if (!options.doubles.empty()) {
+    tensors.push_back(tensor<double>(kDoubles, {nonzeros}, options.doubles));
+  }
   tensors.push_back(tensor<std::int64_t>("labels", {rows}, data.labels()));
   if (!data.weights().empty()) {
     tensors.push_back(tensor<double>("weights", {rows}, data.weights()));
   }
-  write_tensor_file(path, std::move(tensors), std::move(more), StopToken(stop));
+  write_tensor_file(path, std::move(tensors), std::move(more),
+                    {.stop = options.stop, .only_owner_writes = options.only_owner_writes});
 }
 
 }  // namespace hinge

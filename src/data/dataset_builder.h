@@ -37,6 +37,14 @@ class DatasetBuilder {
     return wrap(view, owned->labels.span(), {}, index_base, owned);
   }
 
+  // The arrays of a data set that build() made of such values and nobody else holds, to make
+  // another one of.
+  template <class Value>
+  static DatasetArrays<Value> take_arrays(Dataset data) {
+    return std::move(*std::static_pointer_cast<DatasetArrays<Value>>(
+        std::const_pointer_cast<void>(std::move(data.owner_))));
+  }
+
   // What survey() found when the arrays were checked; nullptr: they were not.
   static const Survey* known(const Dataset& data) { return data.survey_.get(); }
 };

@@ -57,7 +57,7 @@ Result<void> save_dataset(const Dataset& data, const std::string& path,
                           const SaveOptions& options) {
   return guard([&] {
     if (options.format == DataFormat::binary) {
-      write_dataset(data, path, {}, options.stop);
+      write_dataset(data, path, {.stop = options.stop});
       return;
     }
     if (!data.weights().empty()) {

@@ -128,6 +128,7 @@ ByteSource::ByteSource(const std::string& path, const std::atomic<bool>* stop, B
   }
   if (regular_) {
     version_ = version_of(status);
+    changed_ = status.st_ctim.tv_sec * std::int64_t{1'000'000'000} + status.st_ctim.tv_nsec;
     static_cast<void>(posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL));
   }
 }

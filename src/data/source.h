@@ -53,8 +53,9 @@ class ByteSource {
   // decompressed.
   std::size_t read_some(std::span<char> into);
 
-  FileVersion version() const { return version_; }  // of a regular file
-  std::uint64_t size() const {                      // as stored, of its part; 0 when unknown
+  FileVersion version() const { return version_; }   // of a regular file
+  std::int64_t changed() const { return changed_; }  // likewise, its change time (ctime)
+  std::uint64_t size() const {                       // as stored, of its part; 0 when unknown
     return std::min(version_.size, range_.end) - std::min(version_.size, range_.begin);
   }
   std::uint64_t position() const { return read_ - in_.size(); }  // bytes used, as stored
@@ -80,7 +81,8 @@ class ByteSource {
   bool regular_ = false;
   ByteRange range_;
   FileVersion version_;
-  std::uint64_t read_ = 0;  // bytes taken from the descriptor
+  std::int64_t changed_ = 0;  // nanoseconds
+  std::uint64_t read_ = 0;    // bytes taken from the descriptor
   bool looked_ = false;
   bool ended_ = false;  // the descriptor has no more
   std::vector<char> buffer_;
