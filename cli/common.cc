@@ -282,7 +282,7 @@ void DataArguments::add_reading_to(CLI::App& command) {
       .add_flag(
           "--cache{on}", cache,
           "keep the rows as a binary data set beside DATA (DATA.cache) and map that the next time; "
-          "--cache=strict refuses a cache whose text changed")
+          "--cache=strict compares all of the text and refuses a cache of another, or of others")
       ->each([this](const std::string& text) {
         if (text != "on" && text != "strict") {
           usage_value(

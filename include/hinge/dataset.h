@@ -112,7 +112,10 @@ class Dataset {
 };
 
 // Whether text is kept as a binary data set beside it (DATA.cache) and read from there the next
-// time. A cache whose text or options changed is rebuilt, or refused (cache.stale) when `strict`.
+// time, in either precision. A cache whose text changed is rebuilt, or refused (cache.stale) when
+// `strict`, which compares all of the text; one that others than the user and the superuser can
+// have written is not used (a warning, cache.owner), or refused when `strict`. While a cache is
+// made the rows are in memory in both precisions; where there is no room the text is read without.
 enum class Cache : std::uint8_t { off, on, strict };
 
 struct ReadOptions {

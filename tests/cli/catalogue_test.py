@@ -829,6 +829,11 @@ class Indices(Scenes):
         self.assertEqual(self.files(), ["d.svm", "large"])
 
 
+def what_it_said(run):
+    """What a run printed and warned of; its other lines tell how long it took."""
+    return run.text, [line for line in run.lines if "warning" in line or "error" in line]
+
+
 # ---- B: binary data sets, converted or kept as a cache.
 
 SMALL = b"1 1:1 5:2\n-1\n1 2:3\n"  # offsets 0 2 2 3, columns 0 4 1, values 1 2 3
@@ -911,7 +916,7 @@ DAMAGED_DATA = [  # of SMALL as --precision f64
     Damaged("B3 twice the file", lambda file: 2 * file.to_bytes(), "cache.trailing"),
     Damaged("B4 a model", field("format", "hinge.model"), "cache.magic"),
     Damaged("B4 something else", field("format", "other"), "cache.magic"),
-    Damaged("B5 newer version", field("version", "2"), "cache.version", "hinge 0.*in format 2; this is hinge "),
+    Damaged("B5 newer version", field("version", "3"), "cache.version", "hinge 0.*in format 3; this is hinge "),
     Damaged("B5 no version", field("version", None), "cache.header"),
     Damaged("B6 big-endian", lambda file: file.to_bytes()[7::-1] + file.to_bytes()[8:], "cache.endian"),
     # A length of 2^63 is 128 the other way round, so it is taken for the big-endian file that B6 is about.
@@ -1070,18 +1075,102 @@ class Binary(Scenes):
         os.utime(self.dir / "d.svm", ns=(times.st_atime_ns, times.st_mtime_ns))
         self.stale("text")
 
-    def test_B10_other_options(self):
+    def test_B9_labels_flipped_in_the_second_half(self):
+        self.hinge("generate", "d.svm", "--like", "cov1", "--rows", "2000")
+        text, times = self.read("d.svm"), (self.dir / "d.svm").stat()
+        self.assertGreater(len(text), 3 << 16)  # the beginning that is looked at is well before them
         self.cached()
-        for options in (("--precision", "f64"), ("--index-base", "0"), ("--strict",)):
-            with self.subTest(options):
-                self.stale("options", *options)
-                self.stale("options")
+        half = text.index(b"\n", len(text) // 2) + 1
+        signs = bytes.maketrans(b"+-", b"-+")  # only labels have any there, or the model would not tell
+        self.write("d.svm", text[:half] + text[half:].translate(signs))
+        os.utime(self.dir / "d.svm", ns=(times.st_atime_ns, times.st_mtime_ns))
+        self.assertEqual((self.dir / "d.svm").stat().st_mtime_ns, times.st_mtime_ns)
+        self.stale("text")
+
+    def test_B9_touched_text_is_the_same(self):
+        self.cached()
+        before = self.read("d.svm.cache")
+        (self.dir / "d.svm").chmod(0o600)
+        for how in ("--cache", "--cache=strict"):
+            self.assertNotIn("warning", self.hinge("train", "d.svm", "m", how).err)
+        self.assertEqual(self.read("d.svm.cache"), before)
+
+    def test_B9_cache_of_an_earlier_version(self):
+        self.cached()
+        file = Container(self.read("d.svm.cache"))
+        for name in ("content", "changed", "warnings.f32"):
+            field(name, None)(file)
+        self.write("d.svm.cache", file.to_bytes())
+        self.refused(80, "cache.stale", "train", "d.svm", "m", "--cache=strict", place="d.svm.cache")
+        self.assertSays(self.cached()[0], r".*warning: another version .*; rebuilt \[cache\.stale\]")
+        self.assertNotIn("warning", self.cached()[0].err)
+
+    def not_trusted(self, why):
+        """The text is read instead; the cache stays as it is."""
+        before = self.read("d.svm.cache")
+        run, model = self.cached()
+        self.assertSays(run, rf".*warning: d\.svm\.cache is neither used nor replaced: {why} \[cache\.owner\]")
+        self.assertEqual(model, self.model_bytes())
+        self.refused(80, "cache.owner", "train", "d.svm", "m", "--cache=strict", place="d.svm.cache", says=why)
+        self.assertEqual(self.read("d.svm.cache"), before)
+
+    def forge(self):
+        """Other labels than those of the text, with checksums that match."""
+        file = Container(self.read("d.svm.cache"))
+        for row in range(len(file.arrays["labels"])):
+            put("labels", row, -file.arrays["labels"][row])(file)
+        self.write("d.svm.cache", file.to_bytes())
+
+    def test_B17_cache_of_somebody_else(self):
+        if os.geteuid() != 0:
+            self.skipTest("only the superuser can give files away")
+        self.cached()
+        self.forge()
+        os.chown(self.dir / "d.svm.cache", 12345, -1)
+        self.not_trusted("it belongs to user 12345")
+
+    def test_B17_cache_that_others_may_write(self):
+        self.cached()
+        self.forge()
+        for mode in (0o664, 0o646):
+            (self.dir / "d.svm.cache").chmod(mode)
+            self.not_trusted("others than its owner may write to it")
+
+    def test_B17_a_new_cache_is_trusted_whatever_the_umask(self):
+        self.cached(umask=0)
+        self.assertEqual((self.dir / "d.svm.cache").stat().st_mode & 0o777, 0o644)
+        self.assertNotIn("warning", self.hinge("train", "d.svm", "m", "--cache=strict").err)
 
     def test_B10_options_that_do_not_matter(self):
         self.cached()
-        for options in (("--bias", "1"), ("--cost", "2"), ("-n", "1"), ("--seed", "5")):
+        for options in (("--bias", "1"), ("--cost", "2"), ("-n", "1"), ("--seed", "5"), ("--precision", "f64"),
+                        ("--index-base", "0"), ("--index-base", "1"), ("--strict",)):
             with self.subTest(options):
-                self.hinge("train", "d.svm", "m", "--cache=strict", *options)
+                self.assertNotIn("warning", self.hinge("train", "d.svm", "m", "--cache=strict", *options).err)
+                self.assertEqual(self.read("m"), self.model_bytes(*options))
+
+    def test_B10_one_cache_for_all_commands(self):
+        # Floats; doubles that are none; whole numbers and halves that need care; doubles too small, too large for floats.
+        for values in (("1", "0.5"), ("0.1", "3.14159265358979"), ("16777217", "1.00000005960464477540"),
+                       ("1e-50", "1"), ("1e-40", "1"), ("1e60", "1")):
+            text = "".join(f"{1 if i % 3 else -1} 1:{values[i % 2]} {i % 4 + 2}:{values[1]}\n" for i in range(12))
+            self.write("d.svm", text)
+            commands = [("evaluate", "d.svm", "m"), ("predict", "d.svm", "m", "-"), ("verify", "m", "d.svm"),
+                        ("train", "d.svm", "m2", "--precision", "f64"), ("train", "d.svm", "m2")]
+            self.hinge("train", "d.svm", "m", "--precision", "f64")
+            outcome = lambda *c: (self.hinge(*c, code=None), "m2" in c and "m2" in self.files() and self.read("m2"))
+            plain = [outcome(*c) for c in commands]
+            for first in commands[0], commands[3], commands[4]:
+                (self.dir / "d.svm.cache").unlink(missing_ok=True)
+                self.hinge(*first, "--cache", code=None)
+                kept = (self.dir / "d.svm.cache").exists() and self.read("d.svm.cache")
+                for command, (expected, model) in zip(commands, plain):
+                    with self.subTest(values=values, first=first, command=command):
+                        run, cached = outcome(*command, "--cache")
+                        self.assertEqual(cached, model)
+                        self.assertEqual((run.code, what_it_said(run)), (expected.code, what_it_said(expected)))
+                        if kept:
+                            self.assertEqual(self.read("d.svm.cache"), kept)
 
     def test_B9_the_cached_model_is_that_of_the_text(self):
         plain = self.model_bytes()

@@ -138,7 +138,12 @@ class FaultCase(CommandCase):
         if name.endswith(".hinge"):
             self.hinge("convert", "d.svm", name, *(["--precision", "f64"] if name == "old.hinge" else []))
         elif name.endswith("cache"):
-            self.train("-n", "1", "--cache", *(["--precision", "f64"] if name == "old cache" else []), model="m2")
+            text = self.read("d.svm")
+            if name == "old cache":
+                self.write("d.svm", text + b"# another text\n")
+            self.train("-n", "1", "--cache", model="m2")
+            if name == "old cache":
+                self.write("d.svm", text)
             (self.dir / "m2").unlink()
             (self.dir / CACHE).rename(self.dir / name)
         elif name in ("1", "2"):  # folders: a part of the data each
