@@ -1150,9 +1150,8 @@ class Binary(Scenes):
                 self.assertEqual(self.read("m"), self.model_bytes(*options))
 
     def test_B10_one_cache_for_all_commands(self):
-        # Floats; doubles that are none; whole numbers and halves that need care; doubles too small, too large for floats.
-        for values in (("1", "0.5"), ("0.1", "3.14159265358979"), ("16777217", "1.00000005960464477540"),
-                       ("1e-50", "1"), ("1e-40", "1"), ("1e60", "1")):
+        # Floats; doubles that are none; one that rounds twice, and a whole number; one too small for floats.
+        for values in (("1", "0.5"), ("0.1", "3.14159265358979"), ("16777217", "1.00000005960464477540"), ("1e-50", "1")):
             text = "".join(f"{1 if i % 3 else -1} 1:{values[i % 2]} {i % 4 + 2}:{values[1]}\n" for i in range(12))
             self.write("d.svm", text)
             commands = [("evaluate", "d.svm", "m"), ("predict", "d.svm", "m", "-"), ("verify", "m", "d.svm"),
