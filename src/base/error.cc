@@ -32,7 +32,8 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
     {"cache.owner", kCorrupt, "The cache may have been written by somebody else.",
      "Its rows are taken for those of the text, so it must belong to you or the superuser and "
      "nobody else may write to it. Delete it, or take these rights away: `chmod go-w`."},
-    {"cache.stale", kCorrupt, "The text changed since the cache was made, or another version of hinge made it.",
+    {"cache.stale", kCorrupt,
+     "The text changed since the cache was made, or another version of hinge made it.",
      "It is rebuilt by itself, unless --cache=strict was given."},
     {"cache.trailing", kCorrupt, "The binary data set has bytes after its end.",
      "The file was damaged. Convert the text again; a cache can simply be deleted."},
