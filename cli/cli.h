@@ -44,9 +44,13 @@ class Reporter {
 
   void add_to(CLI::App& command);  // --quiet, --diagnostics
   void warn(const std::vector<Error>& warnings) const;
-  // Prints the error and `outcome` ("no model written"), returns the exit code.
+  // Prints the error and `outcome` ("no model written"), returns the exit code. Of several ranks,
+  // which all call it with the error they agreed on, one prints it.
   int fail(const Error& error, const std::string& outcome = {}) const;
   void log(const std::string& line) const;  // stderr, unless quiet
+
+ private:
+  void print(const Error& error, const std::string& outcome) const;
 };
 
 // A wrong use that only shows after parsing. Throw it from an action or a callback.
@@ -137,29 +141,31 @@ struct DataArguments {
 // The processes that train together, if a launcher of MPI (mpirun, srun) started this one.
 class Ranks {
  public:
-  // Fails with mpi.unavailable. `timeout`: seconds to wait for another rank.
+  static constexpr double kTimeout = 300;  // the default of --mpi-timeout
+
+  // Fails with mpi.unavailable, and with mpi.launcher if MPI and the launcher do not agree on how
+  // many there are. `timeout`: seconds to wait for another rank. Does nothing the second time.
   Result<void> open(double timeout);
+  // The orderly end, which all ranks come to.
+  void close();
 
   bool several() const;
-  bool first() const;  // rank 0, which speaks for all; so does who is alone
+  bool first() const;    // rank 0, which has the log, warnings and results; so has who is alone
+  bool reports() const;  // whether it falls to this process to print an error that all know of
   Transport* transport() { return several() ? transport_.get() : nullptr; }
 
-  // The first exit code of any rank that is not 0, for all of them; all must call it.
+  // The error of the lowest rank that has one, with its rank, for all of them; all must call it.
+  Result<void> agree(const Result<void>& mine);
+  // The same of exit codes that are not 0.
   int agree(int code);
-  // After a failure that all ranks know of, or that broke what joins them: nothing more to agree
-  // on.
-  int lost(int code);
 
  private:
+  Result<void> load_transport(double timeout);
+
   std::unique_ptr<Transport> transport_;
-  bool over_ = false;
 };
 
-// The number of this process among those of a launcher, without MPI; 0 if there is none.
-int launched_rank();
-
-// From now on to_stderr() writes nothing: another rank says it.
-void mute();
+Ranks& ranks();  // of this process
 
 // What DATA may be, for --help.
 extern const char* const kDataHelp;

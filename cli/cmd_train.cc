@@ -29,15 +29,16 @@ struct Train {
   bool json = false;
   bool require_converged = false;
   int folds = 0;
-  Ranks ranks;
-  double mpi_timeout = 300;
+  double mpi_timeout = Ranks::kTimeout;
 
   int run();
   int run_folds();
   Result<void> take_model_name();
-  int check_before(const std::string& outcome);
-  int save(std::vector<TrainReport>& reports, const std::string& outcome);
-  int report(const Dataset& rows, const std::vector<TrainReport>& reports, const TrainReport& all);
+  Result<void> prepare();
+  Result<void> check_outputs_before();
+  Result<void> save(std::vector<TrainReport>& reports);
+  Result<void> report(const Dataset& rows, const std::vector<TrainReport>& reports,
+                      const TrainReport& all);
   bool given(const std::string& option) const { return command->count("--" + option) > 0; }
   Result<void> take_from_checkpoint();
   Result<void> check_format(const Dataset& rows) const;
@@ -49,6 +50,8 @@ struct Train {
 
   double load_seconds = 0, save_seconds = 0, total_seconds = 0;
   std::string trace;
+  std::optional<Model> start_model;
+  std::string outcome = "no model written";  // what an error says of the outputs
 };
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -189,19 +192,16 @@ Json Train::to_json(const Dataset& rows, const std::vector<TrainReport>& reports
   return object;
 }
 
-// Whether the format can hold the model these rows will give: better known before training.
+// Whether the format can hold the model these rows will give: better known before training. Of
+// several ranks none knows all labels.
 Result<void> Train::check_format(const Dataset& rows) const {
-  if (!options.path.empty() && model_format(format, model_path) == ModelFormat::liblinear) {
-    return make_error("model.format", "a file of LIBLINEAR's holds one model, not one a cost",
-                      "train without --model-format; `hinge convert --cost C` takes one out");
-  }
+  if (ranks().several()) return {};
   Model model;
   for (const LabelCount& c : rows.classes()) model.labels.push_back(c.label);
   model.features = rows.features();
   model.index_base = rows.index_base();
   model.reject = options.reject;
   model.kernel = options.pegasos.kernel;
-  if (ranks.several()) return {};  // the labels here are not all there are
   return hinge::check_format(model, model_format(format, model_path));
 }
 
@@ -314,13 +314,13 @@ Result<std::vector<TrainReport>> Train::learn(const Dataset& rows, TrainControl 
 }
 
 // What would be a pity to find out after hours of work; of several ranks, by the one that writes.
-int Train::check_before(const std::string& outcome) {
+Result<void> Train::check_outputs_before() {
   const std::string previous = checkpoint.path.empty() ? "" : checkpoint.path + ".previous";
   const std::string lock = checkpoint.path.empty() ? "" : checkpoint.path + ".lock";
   // The model may be written in place of the one it began at, a trace may not.
   for (const std::string& path : {trace_path, checkpoint.path, previous, lock}) {
     if (!start_path.empty() && !path.empty() && same_file(path, start_path)) {
-      return reporter.fail(overwrites(path), outcome);
+      return overwrites(path);
     }
   }
   // A checkpoint that training goes on from has been read as one, or the one before it has.
@@ -330,15 +330,15 @@ int Train::check_before(const std::string& outcome) {
   const Output model = {model_path, FileKind::model}, traced = {trace_path, FileKind::trace};
   for (const Output& other :
        {Output{checkpoint.path, kept}, Output{previous, kept}, Output{lock, {}}}) {
-    const Result<void> checked = replacing.check({model, traced, other}, data.inputs());
-    if (!checked.ok()) return reporter.fail(checked.error(), outcome);
+    Result<void> checked = replacing.check({model, traced, other}, data.inputs());
+    if (!checked.ok()) return checked;
   }
   if (resume_path.empty() && looks_like_checkpoint(checkpoint.path)) {
     reporter.warn({make_warning(
         "checkpoint.exists", fmt::format("{0} will be replaced; --resume {0} would go on from it",
                                          escape(checkpoint.path)))});
   }
-  return 0;
+  return {};
 }
 
 // Without -o the last operand may be MODEL.
@@ -354,27 +354,20 @@ Result<void> Train::take_model_name() {
   return {};
 }
 
-int Train::run() {
-  if (Result<void> r = take_model_name(); !r.ok()) {
-    return reporter.fail(r.error(), "no model written");
-  }
+// All that can be refused before rows are read. A rank talks to no other here.
+Result<void> Train::prepare() {
+  if (Result<void> r = take_model_name(); !r.ok()) return r;
   checkpoint.requests = &checkpoint_requests();
   if (checkpoint.path.empty()) checkpoint.path = resume_path;
   if (checkpoint.path.empty() && given("every")) usage("--every needs --checkpoint or --resume");
   if (!resume_path.empty()) {
-    if (Result<void> r = take_from_checkpoint(); !r.ok()) {
-      return reporter.fail(r.error(), "no model written");
-    }
+    if (Result<void> r = take_from_checkpoint(); !r.ok()) return r;
   }
   if (Result<void> r = validate(options); !r.ok()) throw UsageError{r.error()};
-  if (Result<void> r = ranks.open(mpi_timeout); !r.ok()) {
-    return reporter.fail(r.error(), "no model written");
-  }
   if (folds != 0) {
-    if (!ranks.several()) return run_folds();
-    return reporter.fail(make_error("mpi.unsupported", "--folds: several ranks train one model"));
+    if (!ranks().several()) return {};
+    return make_error("mpi.unsupported", "--folds: several ranks train one model");
   }
-  const auto start = std::chrono::steady_clock::now();
   if (model_path.empty()) {
     model_path = default_model_path(data.sources);
   }
@@ -391,44 +384,54 @@ int Train::run() {
       options.pegasos.check_every = 1;
     }
   }
-  const std::string outcome = fmt::format(
-      "no model written{}",
-      access(model_path.c_str(), F_OK) == 0 ? "; " + escape(model_path) + " unchanged" : "");
+  if (access(model_path.c_str(), F_OK) == 0) outcome += "; " + escape(model_path) + " unchanged";
   if (json && (model_path == "-" || trace_path == "-")) {
     usage("--json needs standard output for itself: give MODEL and --trace other names");
   }
-  if (const int code = ranks.agree(ranks.first() ? check_before(outcome) : 0); code != 0)
-    return code;
-  std::optional<Result<Model>> from;
-  if (!start_path.empty()) {
-    from = load_start();
-    const int code = from->ok() ? 0 : reporter.fail(from->error(), outcome);
-    if (const int any = ranks.agree(code); any != 0) return any;
-    if (data.read.index_base == IndexBase::automatic) {
-      data.read.index_base = (**from).index_base == 0 ? IndexBase::zero : IndexBase::one;
-    }
+  if (!options.path.empty() && model_format(format, model_path) == ModelFormat::liblinear) {
+    return make_error("model.format", "a file of LIBLINEAR's holds one model, not one a cost",
+                      "train without --model-format; `hinge convert --cost C` takes one out");
   }
+  if (ranks().first()) {
+    if (Result<void> r = check_outputs_before(); !r.ok()) return r;
+  }
+  if (start_path.empty()) return {};
+  Result<Model> start = load_start();
+  if (!start.ok()) return start.error();
+  start_model = std::move(*start);
+  if (data.read.index_base == IndexBase::automatic) {
+    data.read.index_base = start_model->index_base == 0 ? IndexBase::zero : IndexBase::one;
+  }
+  return {};
+}
+
+int Train::run() {
+  Result<void> ready = ranks().open(mpi_timeout);
+  const auto start = std::chrono::steady_clock::now();
+  ready = ranks().agree(ready.ok() ? prepare() : ready);
+  if (!ready.ok()) return reporter.fail(ready.error(), outcome);
+  if (folds != 0) return run_folds();
   data.read.threads = options.threads;
   data.read.memory = options.memory;
-  Result<Dataset> rows = data.load(reporter, ranks.transport());
-  if (!rows.ok()) return ranks.lost(reporter.fail(rows.error(), outcome));
+  Result<Dataset> rows = data.load(reporter, ranks().transport());
+  if (!rows.ok()) return reporter.fail(rows.error(), outcome);
   load_seconds = seconds_since(start);
   if (Result<void> r = check_format(*rows); !r.ok()) return reporter.fail(r.error(), outcome);
 
   TrainControl control;
   control.stop = &stop_flag();
-  if (from) control.start = &**from;
+  if (start_model) control.start = &*start_model;
   control.checkpoint = checkpoint;
   control.resume = resume_path;
-  control.ranks = ranks.transport();
+  control.ranks = ranks().transport();
   Result<std::vector<TrainReport>> reports = learn(*rows, control);
-  if (!reports.ok()) return ranks.lost(reporter.fail(reports.error(), outcome));
+  if (!reports.ok()) return reporter.fail(reports.error(), outcome);
   for (const TrainReport& report : *reports) reporter.warn(report.warnings);
   const std::size_t costs = std::max(std::size_t{1}, options.path.size());
   TrainReport all = totals(*reports);
+  const int signal = ranks().agree(signal_exit_code());
   if (reports->size() < costs) {  // ended between two models
-    all.status =
-        std::max(all.status, stop_flag().load() ? StopReason::interrupted : StopReason::limit);
+    all.status = std::max(all.status, signal != 0 ? StopReason::interrupted : StopReason::limit);
   }
   const StopReason status = all.status;
   if (status == StopReason::interrupted && all.iterations == 0) {
@@ -436,43 +439,37 @@ int Train::run() {
                          outcome);
   }
 
-  if (const int code = ranks.agree(ranks.first() ? save(*reports, outcome) : 0); code != 0)
-    return code;
+  Result<void> done = ranks().agree(ranks().first() ? save(*reports) : Result<void>());
+  if (!done.ok()) return reporter.fail(done.error(), outcome);
   total_seconds = seconds_since(start);
-  if (const int code = ranks.agree(ranks.first() ? report(*rows, *reports, all) : 0); code != 0) {
-    return code;
-  }
-  if (status == StopReason::interrupted) return ranks.agree(signal_exit_code());
+  done = ranks().agree(ranks().first() ? report(*rows, *reports, all) : Result<void>());
+  if (!done.ok()) return reporter.fail(done.error());
+  if (status == StopReason::interrupted) return signal;
   if (status == StopReason::limit && require_converged) return 3;
   return 0;
 }
 
-int Train::save(std::vector<TrainReport>& reports, const std::string& outcome) {
+Result<void> Train::save(std::vector<TrainReport>& reports) {
   const auto save_start = std::chrono::steady_clock::now();
   std::vector<Model> models;
   for (TrainReport& report : reports) models.push_back(std::move(report.model));
-  if (Result<void> saved =
-          models.size() > 1 ? save_models(models, model_path)
-                            : save_model(models[0], model_path, model_format(format, model_path));
-      !saved.ok()) {
-    return reporter.fail(saved.error(), outcome);
-  }
+  Result<void> saved = models.size() > 1
+                           ? save_models(models, model_path)
+                           : save_model(models[0], model_path, model_format(format, model_path));
+  if (!saved.ok()) return saved;
   for (std::size_t k = 0; k < models.size(); ++k) reports[k].model = std::move(models[k]);
   // The model first: it must not be lost to a trace that cannot be written.
-  if (Result<void> saved = save_trace(); !saved.ok()) {
-    return reporter.fail(saved.error(), "the model was written, the trace was not");
-  }
+  outcome = "the model was written, the trace was not";
+  saved = save_trace();
   save_seconds = seconds_since(save_start);
-  return 0;
+  return saved;
 }
 
-int Train::report(const Dataset& rows, const std::vector<TrainReport>& reports,
-                  const TrainReport& all) {
+Result<void> Train::report(const Dataset& rows, const std::vector<TrainReport>& reports,
+                           const TrainReport& all) {
   const std::size_t costs = std::max(std::size_t{1}, options.path.size());
   if (json) {
-    if (Result<void> r = print(to_json(rows, reports, all).dump() + "\n"); !r.ok()) {
-      return reporter.fail(r.error());
-    }
+    if (Result<void> r = print(to_json(rows, reports, all).dump() + "\n"); !r.ok()) return r;
   }
   if (all.status == StopReason::interrupted) {
     reporter.log(
@@ -489,7 +486,7 @@ int Train::report(const Dataset& rows, const std::vector<TrainReport>& reports,
       costs == 1 ? reached(reports[0].model)
                  : fmt::format("{} model{}", reports.size(), reports.size() == 1 ? "" : "s"),
       total_seconds, load_seconds, all.solve_seconds, all.certify_seconds));
-  return 0;
+  return {};
 }
 
 }  // namespace

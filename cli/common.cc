@@ -19,7 +19,6 @@ std::atomic<bool> g_stop{false};
 std::atomic<std::uint64_t> g_requests{0};
 volatile sig_atomic_t g_signal = 0;
 timespec g_signalled = {};  // when
-bool g_mute = false;
 
 // The first signal asks for an orderly end, the second for one at once. The same one again within
 // 0.1 s is still the first: timeout(1) signals a process and then its group.
@@ -57,12 +56,7 @@ double now() {
 
 }  // namespace
 
-void mute() {
-  g_mute = true;
-}
-
 void to_stderr(std::string_view line) {
-  if (g_mute) return;
   // Where messages cannot be written there is nobody to tell.
   static_cast<void>(std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()));
 }
@@ -230,13 +224,19 @@ void Reporter::add_to(CLI::App& command) {
 }
 
 void Reporter::warn(const std::vector<Error>& warnings) const {
-  if (quiet) return;
+  if (quiet || !ranks().first()) return;
   for (const Error& warning : warnings) {
     to_stderr(diagnostics == "json" ? to_json(warning) : to_string(warning));
   }
 }
 
 int Reporter::fail(const Error& error, const std::string& outcome) const {
+  if (ranks().reports()) print(error, outcome);
+  const int code = error.id == "run.interrupted" ? ranks().agree(signal_exit_code()) : 0;
+  return code != 0 ? code : exit_code(error);
+}
+
+void Reporter::print(const Error& error, const std::string& outcome) const {
   const std::size_t count = 1 + error.more.size();
   if (diagnostics == "json") {
     to_stderr(to_json(error));
@@ -252,12 +252,10 @@ int Reporter::fail(const Error& error, const std::string& outcome) const {
     to_stderr(fmt::format("hinge: {} error{}{}{}", count, count == 1 ? "" : "s", mute ? "" : "; ",
                           mute ? "" : outcome));
   }
-  const int code = error.id == "run.interrupted" ? signal_exit_code() : 0;
-  return code != 0 ? code : exit_code(error);
 }
 
 void Reporter::log(const std::string& line) const {
-  if (!quiet) to_stderr(line);
+  if (!quiet && ranks().first()) to_stderr(line);
 }
 
 const char* const kDataHelp =
@@ -388,7 +386,7 @@ Result<void> print(const std::string& text) {
 }
 
 ProgressLine::ProgressLine(bool enabled)
-    : enabled_(enabled && isatty(STDERR_FILENO) == 1), started_(now()) {}
+    : enabled_(enabled && ranks().first() && isatty(STDERR_FILENO) == 1), started_(now()) {}
 
 ProgressLine::~ProgressLine() {
   clear();

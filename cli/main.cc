@@ -109,14 +109,26 @@ bool wants_json(const std::vector<std::string>& arguments) {
   return false;
 }
 
-int report_usage(const CLI::App& app, const std::vector<std::string>& arguments,
-                 const Error& error) {
-  const std::string name = command_name(app);
+// Of ranks that train together one says it, whether all are wrong or some; the others wait for this
+// agreement once their arguments are in order.
+Error agree_with_ranks(const std::vector<std::string>& arguments, Error error) {
+  if (arguments.empty() || arguments[0] != "train") return error;
+  const Result<void> opened = ranks().open(Ranks::kTimeout);
+  if (!opened.ok()) error.rank = opened.error().rank;  // each says it for itself
+  return ranks().agree(Result<void>(std::move(error))).error();
+}
+
+int report_usage(const CLI::App& app, const std::vector<std::string>& arguments, Error error) {
+  error = agree_with_ranks(arguments, std::move(error));
+  if (!ranks().reports()) return exit_code(error);
   if (wants_json(arguments)) {
     to_stderr(to_json(error));
     return exit_code(error);
   }
-  to_stderr(fmt::format("{}: error: {} [{}]\ntry: {} --help", name, error.message, error.id, name));
+  const std::string name = command_name(app);
+  const std::string rank = error.rank < 0 ? "" : fmt::format("rank {}: ", error.rank);
+  to_stderr(fmt::format("{}: error: {}{} [{}]\ntry: {} --help", name, rank, error.message, error.id,
+                        name));
   return exit_code(error);
 }
 
@@ -129,8 +141,6 @@ int run(int argc, char** argv) {
   set_help_format(app);
   app.footer("`hinge COMMAND --help` explains a command; `hinge explain ID` an error.");
   Action action;
-  // Of several ranks the first speaks.
-  if (argc > 1 && std::string_view(argv[1]) == "train" && launched_rank() > 0) mute();
   add_commands(argc > 1 ? argv[1] : "", app, action);
   const std::vector<std::string> arguments = rewrite_class_weights(argc, argv);
   try {
@@ -177,7 +187,9 @@ __attribute__((constructor(101))) void set_last_resort() {
 
 int run_reporting_bugs(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    const int code = run(argc, argv);
+    ranks().close();
+    return code;
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& problem) {

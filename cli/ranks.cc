@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <climits>
 #include <cstdlib>
@@ -15,26 +16,62 @@
 namespace hinge::cli {
 namespace {
 
-// What launchers tell the processes they start: Open MPI's; those of MPICH, Intel MPI and Slurm's
-// PMI-2; PMIx, which has no variable for how many there are.
-constexpr const char* kSizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
-constexpr const char* kNumbers[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
+constexpr const char* kLibrary = "libhinge-mpi.so";
 
-// -1: nobody said.
-template <std::size_t N>
-int number_in(const char* const (&names)[N]) {
-  for (const char* const name : names) {
-    const char* const text = std::getenv(name);
-    int number = 0;
-    if (text == nullptr) continue;
-    const char* const end = text + std::strlen(text);
-    const auto result = std::from_chars(text, end, number);
-    if (result.ec == std::errc() && result.ptr == end && number >= 0) return number;
-  }
-  return -1;
+// What a launcher told this process; -1: nothing.
+struct Launch {
+  const char* size_name = "";
+  const char* rank_name = "";
+  bool needs_size = false;  // a number alone says nothing
+  int size = -1, rank = -1;
+
+  bool said() const { return size >= 0 || rank >= 0; }
+  bool alone() const { return size == 1 || !said(); }
+};
+
+// The names of those variables: Open MPI's; those of MPICH, Intel MPI and Slurm's PMI-2; PMIx,
+// which has none for how many there are; a step of Slurm without any of these, where the script of
+// a job has a number too. The first that is there counts: launchers start each other, and the
+// variables of the outer one are inherited.
+constexpr Launch kLaunchers[] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                 {"PMI_SIZE", "PMI_RANK"},
+                                 {"", "PMIX_RANK"},
+                                 {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", true}};
+
+int number_in(const char* name) {
+  const char* const text = *name == '\0' ? nullptr : std::getenv(name);
+  if (text == nullptr) return -1;
+  int number = 0;
+  const char* const end = text + std::strlen(text);
+  const auto result = std::from_chars(text, end, number);
+  return result.ec == std::errc() && result.ptr == end && number >= 0 ? number : -1;
 }
 
-constexpr const char* kLibrary = "libhinge-mpi.so";
+Launch launch() {
+  for (Launch launch : kLaunchers) {
+    launch.size = number_in(launch.size_name);
+    launch.rank = number_in(launch.rank_name);
+    if (launch.size >= 0 || (launch.rank >= 0 && !launch.needs_size)) return launch;
+  }
+  return {};
+}
+
+// Processes that each believe to be alone would all train on all rows, and write one model.
+Result<void> compare(const Launch& launch, int size) {
+  const bool other = launch.size >= 0 ? launch.size != size : launch.rank >= size;
+  if (!other) return {};
+  const bool counted = launch.size >= 0;
+  const char* const name = counted ? launch.size_name : launch.rank_name;
+  const std::string both =
+      counted && launch.rank >= 0 ? fmt::format("{} and {}", name, launch.rank_name) : name;
+  return make_error(
+      "mpi.launcher",
+      fmt::format("the launcher says {}={}, but MPI has brought {} process{} together", name,
+                  counted ? launch.size : launch.rank, size, size == 1 ? "" : "es"),
+      fmt::format("start hinge by the launcher of the MPI that {} was built with; to train alone, "
+                  "unset {}",
+                  kLibrary, both));
+}
 
 // Beside the program, where it is installed, or wherever libraries are found.
 void* load(std::string& why) {
@@ -59,13 +96,24 @@ void* load(std::string& why) {
 
 }  // namespace
 
-int launched_rank() {
-  return std::max(0, number_in(kNumbers));
+Ranks& ranks() {
+  // Never destroyed: MPI is to be ended by an orderly end only, else it would wait for the others.
+  static Ranks& all = *new Ranks;
+  return all;
 }
 
 Result<void> Ranks::open(double timeout) {
-  const int size = number_in(kSizes);
-  if (size == 1 || (size < 0 && number_in(kNumbers) < 0)) return {};
+  const Launch said = launch();
+  if (transport_ != nullptr || said.alone()) return {};
+  Result<void> opened = load_transport(timeout);
+  if (opened.ok()) opened = compare(said, transport_->size());
+  if (opened.ok()) return {};
+  Error error = opened.error();
+  error.rank = said.rank;
+  return error;
+}
+
+Result<void> Ranks::load_transport(double timeout) {
   std::string why;
   void* const library = load(why);
   if (library == nullptr) {
@@ -81,6 +129,10 @@ Result<void> Ranks::open(double timeout) {
   return {};
 }
 
+void Ranks::close() {
+  transport_.reset();
+}
+
 bool Ranks::several() const {
   return transport_ != nullptr && transport_->size() > 1;
 }
@@ -89,21 +141,22 @@ bool Ranks::first() const {
   return transport_ == nullptr || transport_->rank() == 0;
 }
 
+bool Ranks::reports() const {
+  return transport_ == nullptr || transport_->reports();
+}
+
+Result<void> Ranks::agree(const Result<void>& mine) {
+  return several() ? hinge::agree(*transport_, mine) : mine;
+}
+
 int Ranks::agree(int code) {
-  if (!several() || over_) return code;
+  if (!several()) return code;
   std::vector<int> all(static_cast<std::size_t>(transport_->size()));
   const Transport::Outcome outcome = transport_->exchange(std::as_bytes(std::span(&code, 1)),
                                                           std::as_writable_bytes(std::span(all)));
-  if (outcome != Transport::Outcome::done) return code != 0 ? code : 75;
-  for (const int one : all) {
-    if (one != 0) return one;
-  }
-  return 0;
-}
-
-int Ranks::lost(int code) {
-  over_ = true;
-  return code;
+  if (outcome != Transport::Outcome::done) return code;
+  const auto first = std::ranges::find_if(all, [](int one) { return one != 0; });
+  return first == all.end() ? 0 : *first;
 }
 
 }  // namespace hinge::cli

@@ -34,6 +34,13 @@ struct JoinedState {
 
 }  // namespace
 
+Result<void> agree(Transport& transport, const Result<void>& mine) {
+  return guard([&] {
+    Comm comm(transport);
+    comm.together([&] { take(mine); });
+  });
+}
+
 void check_supported(const TrainOptions& options, const TrainControl& control, Solver solver,
                      int ranks) {
   if (!options.pegasos.kernel.linear())

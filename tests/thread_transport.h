@@ -58,6 +58,7 @@ class ThreadGroup {
     }
     void tell(std::span<const std::byte> bytes) noexcept override { group_.tell(bytes); }
     std::span<const std::byte> told() const override { return group_.words_; }
+    bool reports() const override { return rank_ == 0; }
 
    private:
     ThreadGroup& group_;

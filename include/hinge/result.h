@@ -25,6 +25,7 @@ struct Error {
   std::uint64_t offset = 0;  // of the offending byte from the start of the file, when known
   std::string message;       // what was found and what was expected, one line
   std::string help;          // what to do, one line; may be empty
+  int rank = -1;             // of several that train together, the one that failed; else -1
 
   // The bytes of the line around the column, raw: to_string() escapes and underlines them.
   std::string excerpt;
@@ -39,11 +40,13 @@ struct Error {
 Error make_error(std::string id, std::string message, std::string help = {});
 Error make_warning(std::string id, std::string message);
 
-// The text a person sees: "file:line:col: error: message [id]", the excerpt with a caret, and the
-// help line. Lines are joined by '\n'; there is no final newline. `more` is included.
+// The text a person sees: "file:line:col: error: message [id]", with "rank N: " before the message
+// where a rank is known, the excerpt with a caret, and the help line. Lines are joined by '\n';
+// there is no final newline. `more` is included.
 std::string to_string(const Error& error);
 
-// One JSON object {severity,id,file,line,column,offset,message,help} on one line; not `more`.
+// One JSON object {severity,id,file,line,column,offset,message,help} on one line, with `rank` where
+// that is known; not `more`.
 std::string to_json(const Error& error);
 
 // Every byte outside printable ASCII as \xNN, so that no terminal escape gets through.

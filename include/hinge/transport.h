@@ -8,12 +8,14 @@
 //
 // A rank that cannot go on tells the others why (tell()); whoever waits for it then, or later, gets
 // Outcome::told and finds the words in told(). After any outcome but `done` the transport is good
-// for told() only.
+// for tell(), told() and reports() only.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include "hinge/result.h"
 
 namespace hinge {
 
@@ -26,7 +28,7 @@ class Transport {
     told   // a rank gave up, and said why
   };
   // Of this interface; a transport of another one is refused.
-  static constexpr int kVersion = 1;
+  static constexpr int kVersion = 2;
 
   virtual ~Transport() = default;
   virtual int rank() const = 0;
@@ -46,6 +48,13 @@ class Transport {
   virtual void tell(std::span<const std::byte> bytes) noexcept = 0;
   // What was told; empty if nothing was.
   virtual std::span<const std::byte> told() const = 0;
+  // Whether this rank is the one to say what went wrong: rank 0; or one that told, but not rank 0,
+  // which did not listen.
+  virtual bool reports() const = 0;
 };
+
+// The end of what each rank did by itself, which all must come to: if it failed on some, every rank
+// gets the error of the lowest of them, with its rank.
+Result<void> agree(Transport& transport, const Result<void>& mine);
 
 }  // namespace hinge

@@ -28,7 +28,7 @@ struct Words {  // of an error
   void archive(Archive& archive) {
     std::uint8_t severity = static_cast<std::uint8_t>(error.severity);
     archive(error.id, severity, error.file, error.line, error.column, error.offset, error.message,
-            error.help, error.excerpt, error.caret, error.caret_length);
+            error.help, error.rank, error.excerpt, error.caret, error.caret_length);
     archive.require(severity <= static_cast<std::uint8_t>(Severity::note));
     error.severity = static_cast<Severity>(severity);
     std::uint64_t more = error.more.size();
@@ -36,10 +36,15 @@ struct Words {  // of an error
     archive.require(more <= 100);
     error.more.resize(static_cast<std::size_t>(more));
     for (Error& next : error.more)
-      archive(next.id, next.file, next.line, next.column, next.message, next.help, next.excerpt,
-              next.caret, next.caret_length);
+      archive(next.id, next.file, next.line, next.column, next.message, next.help, next.rank,
+              next.excerpt, next.caret, next.caret_length);
   }
 };
+
+void set_rank(Error& error, int rank) {
+  error.rank = rank;
+  for (Error& next : error.more) next.rank = rank;
+}
 
 }  // namespace
 
@@ -58,13 +63,16 @@ Error unpack_error(std::span<const std::byte> bytes) {
 
 void Comm::check(Transport::Outcome outcome) {
   if (outcome == Transport::Outcome::done) return;
-  broken_ = true;
   const bool told = outcome == Transport::Outcome::told;
-  if (told && !transport_.told().empty()) throw Failure{unpack_error(transport_.told())};
+  if (told) {
+    broken_ = true;
+    if (!transport_.told().empty()) throw Failure{unpack_error(transport_.told())};
+  }
+  // The others would notice too, each by itself: told of it, they leave it to one to say.
   const bool lost = told || outcome == Transport::Outcome::lost;
-  hinge::fail(lost ? "mpi.rank-lost" : "mpi.timeout",
-              fmt::format("rank {} of {}: another rank {}", rank(), size(),
-                          lost ? "is gone" : "does not answer"));
+  fail_with(make_error(
+      lost ? "mpi.rank-lost" : "mpi.timeout",
+      fmt::format("another of {} ranks {}", size(), lost ? "is gone" : "does not answer")));
 }
 
 void Comm::exchange(std::span<const std::byte> mine, std::span<std::byte> all) {
@@ -338,16 +346,24 @@ void Comm::together(const std::function<void()>& f) {
   }
   const std::vector<std::vector<std::byte>> all =
       gather_all(error ? pack(*error) : std::vector<std::byte>{});
-  for (const std::vector<std::byte>& told : all) {
-    if (told.empty()) continue;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (all[k].empty()) continue;
     broken_ = true;  // everybody knows
-    throw Failure{unpack_error(told)};
+    Failure failure{unpack_error(all[k])};
+    if (size() > 1) set_rank(failure.error, static_cast<int>(k));
+    throw failure;
   }
 }
 
-void Comm::fail(const Error& error) noexcept {
+void Comm::fail_with(Error error) {
+  fail(error);
+  throw Failure{std::move(error)};
+}
+
+void Comm::fail(Error& error) noexcept {
   if (broken_ || size() == 1) return;
   broken_ = true;
+  set_rank(error, rank());
   try {
     transport_.tell(pack(error));
   } catch (...) {

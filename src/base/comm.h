@@ -80,24 +80,25 @@ class Comm {
   void agree(const std::string& name, const std::string& value);
 
   // Runs f, which talks to nobody, and ends with the others: if it failed on some rank, every rank
-  // throws what the lowest of them threw.
+  // throws what the lowest of them threw, with its rank.
   void together(const std::function<void()>& f);
-  // This rank cannot go on. What came from others is not told again.
-  void fail(const Error& error) noexcept;
+  // This rank cannot go on, which becomes known to the others, and in `error`. What came from
+  // others is not told again.
+  void fail(Error& error) noexcept;
   // Runs f, which talks to the others; whatever makes it fail here, they are told.
   template <class F>
   auto telling(const F& f) {
     try {
       return f();
-    } catch (const Failure& failure) {
+    } catch (Failure& failure) {
       fail(failure.error);
       throw;
+    } catch (const Interrupted&) {
+      fail_with(interrupted_error());
     } catch (const std::bad_alloc&) {
-      fail(out_of_memory_error());
-      throw;
+      fail_with(out_of_memory_error());
     } catch (const std::exception& problem) {
-      fail(internal_error(problem.what()));
-      throw;
+      fail_with(internal_error(problem.what()));
     }
   }
 
@@ -114,6 +115,7 @@ class Comm {
   static constexpr std::size_t kWishes = 3;
 
   void check(Transport::Outcome outcome);
+  [[noreturn]] void fail_with(Error error);
   void exchange(std::span<const std::byte> mine, std::span<std::byte> all);
   void sum_small(std::span<double> values);
   void sum_large(std::span<double> values);

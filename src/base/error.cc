@@ -230,6 +230,11 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
      "Take one of them away, or its name out of the pattern: its rows would count twice."},
     {"mpi.inconsistent", kProtocol, "Ranks of one training were given different things.",
      "Start all ranks with the same command, the same hinge, and files they all see alike."},
+    {"mpi.launcher", kProtocol,
+     "The launcher started another number of processes than MPI brought together.",
+     "Start hinge by the launcher of the MPI that libhinge-mpi was built with; to train alone, "
+     "unset "
+     "the variable that the message names."},
     {"mpi.rank-lost", kRetry, "A process of a training on several ended before its time.",
      "See what its machine says of it. With --checkpoint a run can go on: give --resume FILE."},
     {"mpi.timeout", kRetry, "A process of a training on several did not answer in time.",
@@ -331,7 +336,9 @@ std::string to_string(const Error& error) {
   std::string place = error.file.empty() ? "hinge" : escape(error.file);
   std::string out = place;
   if (error.line != 0) out += fmt::format(":{}:{}", error.line, error.column);
-  out += fmt::format(": {}: {} [{}]", severity_word(error.severity), error.message, error.id);
+  const std::string rank = error.rank < 0 ? "" : fmt::format("rank {}: ", error.rank);
+  out +=
+      fmt::format(": {}: {}{} [{}]", severity_word(error.severity), rank, error.message, error.id);
   if (!error.excerpt.empty()) out += show_excerpt(error);
   if (!error.help.empty()) out += fmt::format("\n{}: help: {}", place, error.help);
   for (const Error& next : error.more) out += "\n" + to_string(next);
@@ -339,7 +346,7 @@ std::string to_string(const Error& error) {
 }
 
 std::string to_json(const Error& error) {
-  const Json json = {
+  Json json = {
       {"severity", severity_word(error.severity)},
       {"id", error.id},
       {"file", escape(error.file)},
@@ -349,6 +356,7 @@ std::string to_json(const Error& error) {
       {"message", error.message},
       {"help", error.help},
   };
+  if (error.rank >= 0) json.add("rank", error.rank);
   return json.dump();
 }
 

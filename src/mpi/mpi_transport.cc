@@ -89,8 +89,9 @@ class MpiTransport final : public Transport {
   }
 
   void tell(std::span<const std::byte> bytes) noexcept override {
-    if (outcome_ != Outcome::done) return;
+    if (outcome_ == Outcome::told) return;
     outcome_ = Outcome::told;
+    reports_ = true;
     // What is being sent must stay: nobody waits for it to arrive everywhere.
     static std::vector<std::byte> words;
     static std::vector<MPI_Request> requests;
@@ -106,21 +107,24 @@ class MpiTransport final : public Transport {
                 &requests[static_cast<std::size_t>(k)]);
     }
     // Rank 0 speaks for all, and a launcher ends everybody when one ends: it must have heard. If it
-    // is rank 0 that tells, the others shall hear before they are ended.
+    // is rank 0 that tells, the others shall hear before they are ended. If rank 0 hears nothing,
+    // the lowest of those that tell speaks.
     const double until = now() + kHearing;
     while (now() < until) {
       int done = 0;
-      MPI_Status status;
       if (rank_ == 0) {
         MPI_Testall(size_, requests.data(), &done, MPI_STATUSES_IGNORE);
-      } else if (MPI_Iprobe(0, kHeard, news_, &done, &status) != MPI_SUCCESS) {
-        return;
+      } else {
+        done = waits(0, kHeard) ? 1 : 0;
+        for (int k = 0; k < rank_ && done == 0; ++k) done = waits(k, kWords) ? 1 : 0;
+        if (done != 0) reports_ = false;
       }
       if (done != 0) return;
       rest();
     }
   }
   std::span<const std::byte> told() const override { return words_; }
+  bool reports() const override { return rank_ == 0 || reports_; }
 
  private:
   static double now() {
@@ -155,6 +159,13 @@ class MpiTransport final : public Transport {
     }
   }
 
+  // Whether there is a message from that rank.
+  bool waits(int from, int tag) const {
+    int there = 0;
+    MPI_Status status;
+    return MPI_Iprobe(from, tag, news_, &there, &status) == MPI_SUCCESS && there != 0;
+  }
+
   // Whether somebody gave up.
   bool hear() {
     int there = 0;
@@ -166,7 +177,13 @@ class MpiTransport final : public Transport {
     MPI_Get_count(&status, MPI_BYTE, &size);
     words_.resize(static_cast<std::size_t>(size));
     MPI_Recv(words_.data(), size, MPI_BYTE, status.MPI_SOURCE, kWords, news_, MPI_STATUS_IGNORE);
-    if (rank_ == 0) MPI_Send(nullptr, 0, MPI_BYTE, status.MPI_SOURCE, kHeard, news_);
+    // To all: others may have given up at the same time.
+    for (int k = 1; rank_ == 0 && k < size_; ++k) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      if (MPI_Isend(nullptr, 0, MPI_BYTE, k, kHeard, news_, &request) == MPI_SUCCESS) {
+        MPI_Request_free(&request);
+      }
+    }
     return true;
   }
 
@@ -174,6 +191,7 @@ class MpiTransport final : public Transport {
   MPI_Comm data_ = MPI_COMM_NULL, news_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
   Outcome outcome_ = Outcome::done;
+  bool reports_ = false;
   std::vector<std::byte> words_;
 };
 
