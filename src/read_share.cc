@@ -4,6 +4,9 @@
 // of the same size. A cut goes to the next beginning of a line, or, in a compressed file, which can
 // only be read from its beginning, to the nearer end of the file. So parts are in row order, and
 // every rank finds its two cuts by itself.
+//
+// Machines may have copies that differ. No rank reads what another reads, so that nobody would
+// notice: each share is therefore gone through once more in another copy (check_copies).
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -19,6 +22,7 @@
 #include "base/checksum.h"
 #include "base/comm.h"
 #include "base/tensor_file.h"
+#include "check_copies.h"
 #include "data/data_file.h"
 #include "data/dataset_builder.h"
 #include "data/decoder.h"
@@ -59,22 +63,28 @@ std::string describe(const std::vector<Listed>& files) {
                      to_hex(checksum(std::as_bytes(std::span(all)))));
 }
 
+std::uint64_t checksum_of(const Listed& file, ByteRange range, const std::atomic<bool>* stop) {
+  const StopToken token(stop);
+  std::vector<char> piece(std::size_t{1} << 18);  // stays in the cache
+  range.end = std::min(range.end, file.bytes);    // a part, and so as stored
+  ByteSource bytes(file.path, nullptr, range);
+  Checksum sum;
+  while (const std::size_t count = bytes.read(piece)) {
+    sum.add(std::as_bytes(std::span(piece).first(count)));
+    token.poll();
+  }
+  return sum.value();
+}
+
 // Checksums of the first `most` bytes of some of the files, each rank working out its share.
 std::vector<std::uint64_t> checksums(const std::vector<Listed>& files,
                                      const std::vector<std::size_t>& some, std::uint64_t most,
-                                     Comm& comm) {
+                                     const std::atomic<bool>* stop, Comm& comm) {
   const auto ranks = static_cast<std::size_t>(comm.size());
   std::vector<std::uint64_t> mine;
   comm.together([&] {
-    std::vector<char> piece(std::min<std::uint64_t>(most, std::size_t{1} << 20));
     for (auto k = static_cast<std::size_t>(comm.rank()); k < some.size(); k += ranks) {
-      const Listed& file = files[some[k]];
-      ByteSource bytes(file.path, nullptr, {0, std::min(most, file.bytes)});
-      Checksum sum;
-      while (const std::size_t count = bytes.read(piece)) {
-        sum.add(std::as_bytes(std::span(piece).first(count)));
-      }
-      mine.push_back(sum.value());
+      mine.push_back(checksum_of(files[some[k]], {0, most}, stop));
     }
   });
   const std::vector<std::vector<std::byte>> parts = comm.gather_all(std::as_bytes(std::span(mine)));
@@ -87,7 +97,7 @@ std::vector<std::uint64_t> checksums(const std::vector<Listed>& files,
 
 // The same bytes under two names would count twice. Only files of the same size can be that, and of
 // those most differ in how they begin.
-void refuse_twins(const std::vector<Listed>& files, Comm& comm) {
+void refuse_twins(const std::vector<Listed>& files, const std::atomic<bool>* stop, Comm& comm) {
   constexpr std::uint64_t kBeginning = std::uint64_t{1} << 16;
   using Mark = std::pair<std::uint64_t, std::uint64_t>;  // size and checksum
   std::map<Mark, std::vector<std::size_t>> alike;
@@ -100,7 +110,7 @@ void refuse_twins(const std::vector<Listed>& files, Comm& comm) {
       if (group.size() > 1) some.insert(some.end(), group.begin(), group.end());
     }
     if (some.empty()) return;
-    const std::vector<std::uint64_t> sums = checksums(files, some, most, comm);
+    const std::vector<std::uint64_t> sums = checksums(files, some, most, stop, comm);
     alike.clear();
     for (std::size_t k = 0; k < some.size(); ++k) {
       alike[{files[some[k]].bytes, sums[k]}].push_back(some[k]);
@@ -170,18 +180,31 @@ Dataset no_rows(Precision precision, int base) {
   return DatasetBuilder::build(std::move(arrays), 0, base);
 }
 
-Dataset read_lines(const std::vector<Listed>& files, int part, int parts,
-                   const ReadOptions& options, std::vector<Error>& warnings) {
+// Of a file, what one part has.
+struct Piece {
+  std::size_t file = 0;
+  ByteRange range;
+};
+
+std::vector<Piece> pieces_of(const std::vector<Listed>& files, int part, int parts) {
   const Cut begin = cut_at(files, part, parts), end = cut_at(files, part + 1, parts);
-  std::vector<std::string> paths;
-  std::vector<ByteRange> ranges;
+  std::vector<Piece> pieces;
   for (std::size_t k = begin.file; k < files.size() && k <= end.file; ++k) {
     ByteRange range;
     if (k == begin.file) range.begin = begin.offset;
     if (k == end.file) range.end = end.offset;
-    if (range.begin >= std::min(range.end, files[k].bytes)) continue;
-    paths.push_back(files[k].path);
-    ranges.push_back(range);
+    if (range.begin < std::min(range.end, files[k].bytes)) pieces.push_back({k, range});
+  }
+  return pieces;
+}
+
+Dataset read_lines(const std::vector<Listed>& files, int part, int parts,
+                   const ReadOptions& options, std::vector<Error>& warnings) {
+  std::vector<std::string> paths;
+  std::vector<ByteRange> ranges;
+  for (const Piece& piece : pieces_of(files, part, parts)) {
+    paths.push_back(files[piece.file].path);
+    ranges.push_back(piece.range);
   }
   const int base = options.index_base == IndexBase::zero ? 0 : 1;
   if (paths.empty()) return no_rows(options.precision, base);
@@ -191,6 +214,40 @@ Dataset read_lines(const std::vector<Listed>& files, int part, int parts,
     if (failure.error.id != "data.empty") throw;  // others may have rows
     return no_rows(options.precision, base);
   }
+}
+
+std::vector<Mark> marks_of_lines(const std::vector<Listed>& files, int part, int parts,
+                                 const std::atomic<bool>* stop) {
+  std::vector<Mark> marks;
+  std::uint64_t before = 0;  // bytes of the files before this one
+  std::size_t file = 0;
+  for (const Piece& piece : pieces_of(files, part, parts)) {
+    for (; file < piece.file; ++file) before += files[file].bytes;
+    marks.push_back({file, before + piece.range.begin,
+                     before + std::min(piece.range.end, files[file].bytes),
+                     checksum_of(files[file], piece.range, stop)});
+  }
+  return marks;
+}
+
+// Of the arrays what its rows have, and the header, where the number of rows is, and checksums.
+std::vector<Mark> marks_of_rows(const std::string& path, const ReadOptions& options, int part,
+                                int parts) {
+  TensorFile file = TensorFile::map(path, "cache");
+  Checksum sum;
+  for (const auto& [name, value] : file.metadata()) {
+    sum.add(std::as_bytes(std::span(name)));
+    sum.add(std::as_bytes(std::span(value)));
+  }
+  const Dataset data = map_share(std::move(file), options, part, parts);
+  data.visit([&](const auto& m) {
+    sum.add(std::as_bytes(std::span(m.offsets, m.rows + 1)));
+    sum.add(std::as_bytes(std::span(m.columns, m.full ? m.features : m.nonzeros())));
+    sum.add(std::as_bytes(std::span(m.values, m.nonzeros())));
+  });
+  sum.add(std::as_bytes(data.labels()));
+  sum.add(std::as_bytes(data.weights()));
+  return {{.sum = sum.value()}};
 }
 
 // The same rows with the features of all ranks, and counted from where all of them count.
@@ -253,7 +310,16 @@ Dataset read(const DataSource& source, const ReadOptions& options, Comm& comm,
     binary = files.size() == 1 && is_data_file(files[0].path);
   });
   comm.agree("the data as this rank sees it", describe(files));
-  refuse_twins(files, comm);
+  refuse_twins(files, options.stop, comm);
+  std::vector<std::string> paths;
+  for (const Listed& file : files) paths.push_back(file.path);
+  check_copies(
+      paths,
+      [&](int share) {
+        return binary ? marks_of_rows(files[0].path, options, share, comm.size())
+                      : marks_of_lines(files, share, comm.size(), options.stop);
+      },
+      comm);
   comm.together([&] {
     if (binary) {
       data = map_share(TensorFile::map(files[0].path, "cache"), options, comm.rank(), comm.size());
@@ -294,14 +360,17 @@ Dataset read(const DataSource& source, const ReadOptions& options, Comm& comm,
       std::memcpy(&count, all[static_cast<std::size_t>(k)].data(), sizeof count);
       first += count;
     }
+    std::string known;
     comm.together([&] {
       const std::vector<double> weights = read_weights(options.weights_file, rows, options.stop);
       if (weights.size() != rows) {
         fail("data.weights.count", fmt::format("{} weights for {} rows", weights.size(), rows));
       }
+      known = to_hex(checksum(std::as_bytes(std::span(weights))));
       const auto from = weights.begin() + static_cast<std::ptrdiff_t>(first);
       data = take(data.with_weights({from, from + static_cast<std::ptrdiff_t>(mine)}));
     });
+    comm.agree("checksum of the weights", known);
   }
   join_warnings(warnings, before, comm);
   return data;

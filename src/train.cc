@@ -13,6 +13,7 @@
 #include <span>
 #include <utility>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "data/columns.h"
@@ -449,6 +450,10 @@ std::vector<TrainReport> run_with_others(const Dataset& data, const TrainOptions
     agree_on(options, data, comm);
     comm.agree("checkpoint and resume",
                fmt::format("{}, {}", control.checkpoint.path.empty(), control.resume.empty()));
+    comm.agree("checksum of the model to start from",
+               control.start == nullptr
+                   ? "none"
+                   : to_hex(checksum(std::as_bytes(std::span(control.start->weights)))));
     return Trainer(data, options, control, &comm, whole_of(data, comm)).run(costs);
   });
 }
