@@ -1,7 +1,11 @@
 // Training and reading on several ranks, which are threads here: what they agree on must be what
 // one process finds in all rows.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -332,6 +336,39 @@ TEST(ReadShare, RefusesTheSameFileTwice) {
   EXPECT_EQ(error, read_all(folder / "part-*.svm", 2));
 }
 
+// Each rank in a folder of its own, with a copy of the file.
+TEST(ReadShare, NoticesCopiesThatDiffer) {
+  const TempFolder folder;
+  const std::string rows = some_rows(300);
+  const auto read_copies = [&](int changed, std::size_t at) {
+    std::string error;
+    std::mutex mutex;
+    ThreadGroup(3).run([&](Transport& transport) {
+      const std::string own = folder / std::to_string(transport.rank());
+      std::filesystem::create_directories(own);
+      std::string text = rows;
+      if (transport.rank() == changed) text[text.find(':', at) + 1] ^= 1;  // another digit
+      write_file(own + "/d.svm", text);
+      ASSERT_EQ(unshare(CLONE_FS), 0);  // a working folder for this thread alone
+      ASSERT_EQ(chdir(own.c_str()), 0);
+      std::vector<Error> warnings;
+      const Result<Dataset> data = read_share("d.svm", {}, transport, warnings);
+      const std::lock_guard lock(mutex);
+      if (!data.ok()) error = to_string(data.error());
+    });
+    return error;
+  };
+  EXPECT_EQ(read_copies(-1, 0), "");
+  // The share of each rank, changed where it is read, or in the copy that it is compared with.
+  for (const int share : {0, 1, 2}) {
+    const std::size_t at = rows.size() * static_cast<std::size_t>(2 * share + 1) / 6;
+    const std::string error = read_copies(share, at);
+    EXPECT_NE(error.find("d.svm: error: rank "), std::string::npos) << error;
+    EXPECT_NE(error.find(fmt::format("differs from what rank {} reads", share)), std::string::npos);
+    EXPECT_NE(error.find("[mpi.inconsistent]"), std::string::npos) << error;
+  }
+}
+
 // An index 0 on any rank makes all of them count from 0.
 TEST(ReadShare, AgreesOnTheIndexBase) {
   const TempFolder folder;
@@ -345,8 +382,10 @@ TEST(ReadShare, ErrorsAndWarningsNameTheLineOfTheFile) {
   const TempFolder folder;
   write_file(folder / "d.svm", some_rows(400) + "1 3:x\n" + some_rows(5));
   const std::string error = read_all(folder / "d.svm", 4);
-  EXPECT_EQ(error, read_all(folder / "d.svm", 1));
-  EXPECT_NE(error.find("d.svm:401:5: error:"), std::string::npos) << error;
+  std::string alone_error = read_all(folder / "d.svm", 1);
+  const std::size_t message = alone_error.find("d.svm:401:5: error: ");
+  ASSERT_NE(message, std::string::npos) << alone_error;
+  EXPECT_EQ(error, alone_error.insert(alone_error.find("error: ") + 7, "rank 3: "));
   write_file(folder / "odd.svm", some_rows(400) + "1 3:1 2:1\n");
   std::vector<Error> alone, together;
   read_all(folder / "odd.svm", 1, {}, &alone);

@@ -29,7 +29,7 @@ LAYERS = {
     "mpi": {"base"},
     "cuda": {"base", "data", "kernels", "risk"},
 }
-SEES_ALL = {"src/choose_solver.cc", "src/choose_solver.h", "src/compare.cc", "src/cross_validate.cc", "src/options.cc", "src/ranks.cc", "src/ranks.h",
+SEES_ALL = {"src/check_copies.cc", "src/check_copies.h", "src/choose_solver.cc", "src/choose_solver.h", "src/compare.cc", "src/cross_validate.cc", "src/options.cc", "src/ranks.cc", "src/ranks.h",
             "src/read_share.cc", "src/stream.cc", "src/train.cc",
             "src/train_checkpoint.cc", "src/train_checkpoint.h", "src/train_checks.cc", "src/train_checks.h",
             "src/train_cost.cc", "src/train_cost.h",

@@ -33,9 +33,9 @@ class MpiCase(Case):
         if not LIBRARY.exists():
             self.skipTest(f"hinge was built without MPI: there is no {LIBRARY.name} beside it")
 
-    def launch(self, ranks, *arguments):
-        """The launcher as a process of its own group."""
-        command = [MPIRUN, "-n", str(ranks), PROGRAM, *map(str, arguments)]
+    def launch(self, ranks, *arguments, program=(PROGRAM,)):
+        """The launcher as a process of its own group; without a program, arguments begin with those of the launcher."""
+        command = [MPIRUN, "-n", str(ranks), *program, *map(str, arguments)]
         process = subprocess.Popen(command, cwd=self.dir, env=ENVIRONMENT, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
 
@@ -46,8 +46,8 @@ class MpiCase(Case):
         self.addCleanup(stop)
         return process
 
-    def mpi(self, ranks, *arguments, code=0):
-        process = self.launch(ranks, *arguments)
+    def mpi(self, ranks, *arguments, code=0, **more):
+        process = self.launch(ranks, *arguments, **more)
         try:
             out, err = process.communicate(timeout=TIMEOUT)
         except subprocess.TimeoutExpired:

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import support
-from mpi_support import MpiCase
+from mpi_support import ENVIRONMENT, MpiCase
 from support import PROGRAM, Case, make_rows, thinned, to_text
 
 
@@ -28,8 +28,32 @@ class AloneTest(Case):
             env = {**support.ENVIRONMENT, "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": str(rank)}
             done = subprocess.run([copy, "train", "d.svm", "m"], cwd=self.dir, env=env, stderr=subprocess.PIPE)
             self.assertEqual(done.returncode, 69)
-            self.assertEqual(b"[mpi.unavailable]" in done.stderr, rank == 0)  # said once
+            # Who cannot reach the others speaks for itself: only one of them may lack the library.
+            self.assertIn(f"hinge: error: rank {rank}: cannot load".encode(), done.stderr)
         self.assertFalse((self.dir / "m").exists())
+
+
+class LauncherTest(MpiCase):
+    """A launcher, as far as the environment says, and no MPI behind it."""
+
+    def test_other_numbers_than_mpi_has(self):
+        self.write("d.svm", to_text(make_rows(60, 10)))
+        for names, number in (({"PMI_SIZE": "3", "PMI_RANK": "1"}, "PMI_SIZE=3"),
+                              ({"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"}, "OMPI_COMM_WORLD_SIZE=2"),
+                              ({"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "1"}, "SLURM_STEP_NUM_TASKS=4"),
+                              ({"PMIX_RANK": "1"}, "PMIX_RANK=1")):
+            with self.subTest(number):
+                for source in ("d.svm", "nothere.svm"):  # before anything is read
+                    run = self.hinge("train", source, "m", env={**ENVIRONMENT, **names}, code=76)
+                    self.assertIn(f"{number}, but MPI has brought 1 process together [mpi.launcher]", run.err)
+                    self.assertIn("unset " + number.split("=")[0], run.err)
+        self.assertEqual(self.files(), ["d.svm"])
+        # The script of a job of Slurm has a number too; nobody started several.
+        self.hinge("train", "d.svm", "m", env={**ENVIRONMENT, "SLURM_PROCID": "0", "SLURM_NTASKS": "4"})
+
+    def test_wrong_use_is_not_lost(self):
+        run = self.hinge("train", "d.svm", "--cost", "x", env={**ENVIRONMENT, "PMI_SIZE": "3", "PMI_RANK": "2"}, code=64)
+        self.assertIn("hinge train: error: rank 2: --cost:", run.err)
 
 
 class TrainTest(MpiCase):
@@ -118,7 +142,7 @@ class TroubleTest(MpiCase):
         self.write("bad.svm", rows + "1 3:x\n" + rows)
         run = self.mpi(3, "train", "bad.svm", "m", code=65)
         self.refused(run, "data.value")
-        self.assertIn("bad.svm:101:5: error:", run.err)
+        self.assertRegex(run.err, "bad.svm:101:5: error: rank [01]: ")
         for arguments, code, identifier in thinned([
                 ("none.svm m", 66, "io.open"),
                 ("d.svm m --solver newton", 64, "mpi.unsupported"),
@@ -139,6 +163,37 @@ class TroubleTest(MpiCase):
         self.write("other.svm", to_text(make_rows(90, 10)))
         run = self.mpi(1, "train", "d.svm", "m", ":", "-n", "1", PROGRAM, "train", "other.svm", "m", code=76)
         self.refused(run, "mpi.inconsistent")
+
+    def test_an_error_of_any_rank(self):
+        """Wherever it comes up, it is said once, and ends all."""
+        for arguments, code, identifier in thinned([
+                ("nothere.svm m", 66, "io.open"),
+                ("d.svm m --cost x", 64, "usage.value"),
+                ("d.svm m --every 3", 64, "usage.option"),
+                ("d.svm m --start nothere", 66, "io.open"),
+                ("d.svm m --memory 1K", 81, "memory.limit")], 5):
+            for more in ((), ("--diagnostics", "json")) if identifier == "usage.value" else ((),):
+                with self.subTest(arguments, more=more):
+                    run = self.mpi(2, "train", "d.svm", "m", *more, ":", "-n", "1", PROGRAM, "train",
+                                   *arguments.split(), *more, code=code)
+                    self.assertIn('"rank":2' if more else "error: rank 2: ", run.err)
+                    self.assertEqual(run.err.count(identifier), 1, run)
+                    self.assertFalse((self.dir / "m").exists())
+
+    def test_copies_that_differ(self):
+        """Same name, same size, another digit in the share of the first or of the second rank."""
+        text = to_text(make_rows(100, 10))
+        at = [text.index(":", text.index("\n", len(text) * part // 4)) + 1 for part in (1, 3)]
+        for k, place in enumerate((None, *at)):
+            other = text if place is None else text[:place] + "7" + text[place + 1:]
+            for name, rows in (("here", text), ("there", other)):
+                (self.dir / name).mkdir(exist_ok=True)
+                self.write(f"{name}/d.svm", rows)
+            run = self.mpi(1, "--wdir", self.dir / "here", PROGRAM, "train", "d.svm", "m", ":", "-n", "1", "--wdir",
+                           self.dir / "there", PROGRAM, "train", "d.svm", "m", code=0 if k == 0 else 76, program=())
+            if k > 0:
+                self.assertEqual(run.err.count("[mpi.inconsistent]"), 1, run)
+                self.assertRegex(run.err, "d.svm: error: rank [01]: the content differs from what rank [01] reads")
 
     def test_the_same_file_twice(self):
         self.write("part-1.svm", self.read("d.svm"))
