@@ -6,6 +6,7 @@ TEST_JOBS ?= $(shell echo $$((2 * $(JOBS))))
 PREFIX ?= /usr/local
 CLANG_FORMAT ?= clang-format-14
 FUZZ_SECONDS ?= 60
+SECONDS ?= 600
 QUICK ?=
 
 STAGES := rules release python
@@ -32,6 +33,7 @@ help:
 	@echo 'make test-X     one stage of these: $(STAGES) $(MORE_STAGES); and clang, optimised by it'
 	@echo 'make python     the Python package: a wheel in build/python/wheel, installed in build/python/venv'
 	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
+	@echo 'make hostile    tries to break the program for SECONDS=$(SECONDS); SEED=, TRIALS=, ONLY=TRIAL:NUMBER'
 	@echo 'make bench      beside its peers, in an hour or two; writes docs/benchmarks.md; QUICK=1: a part, in minutes'
 	@echo 'make bench-python  the Python package beside scikit-learn'
 	@echo 'make bench-report  the tables and figures again, from RESULTS=$(RESULTS)'
@@ -145,6 +147,14 @@ fuzz:
 	@$(call configure,fuzz)
 	@$(call compile,fuzz)
 	@sh tools/fuzz.sh build/fuzz $(FUZZ_SECONDS)
+
+# Random data, options, files, signals and races; SEED=N gives the same again, TRIALS=signals,races some of them,
+# ONLY=forging:17 one; HINGE=build/asan-clang/hinge tries another program.
+.PHONY: hostile
+hostile: build
+	@sh tools/install_deps.sh test
+	@HINGE='$(HINGE)' python3 -B tests/hostile/hostile.py --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) \
+	  $(if $(TRIALS),--trials $(TRIALS)) $(if $(ONLY),--only $(ONLY))
 
 # Lines and branches of the library that the tests reach; COVERED='src/data/.*' narrows it. Branches that only an
 # exception takes, or that no code can take, do not count.

@@ -89,7 +89,7 @@ def kind(data):
 
 class CommandLines(Trial):
     def play(self):
-        self.commands_known, files = subject()
+        self.known, files = subject()
         for name, data in files.items():
             self.write(name, data)
         (self.dir / "folder").mkdir()
@@ -102,11 +102,15 @@ class CommandLines(Trial):
     # ---- The words.
 
     def value(self, about):
-        """For an option, of which the help is known."""
-        draw = self.draw
-        own = re.findall(r"[\w.:-]+", about)
-        return draw.choice((draw.choice(own or NUMBERS), draw.choice(own or NUMBERS), draw.choice(NUMBERS), draw.choice(NUMBERS),
-                            self.file() if self.chance(0.5) else draw.choice(NASTY)))
+        """For an option, of which the help is known: mostly one that it may take."""
+        form, about = about.split(None, 1)
+        if self.chance(0.2):
+            return self.draw.choice((self.file(), self.draw.choice(NASTY), self.draw.choice(re.findall(r"[\w.:-]+", about))))
+        if form in ("FILE", "MODEL"):
+            return self.file({"MODEL": ".model"}.get(form, ""))
+        listed = re.search(r"one of ([\w, -]+)|\(([\w, -]+) or ", " ".join(about.split()))
+        words = form.split("|") if "|" in form else re.split(r"\W*,\W*", listed[1] or listed[2]) if listed else NUMBERS
+        return self.draw.choice(words)
 
     def file(self, suffix=""):
         names = [name for name in self.names if name.endswith(suffix)] or self.names
@@ -119,8 +123,8 @@ class CommandLines(Trial):
 
     def words(self):
         draw = self.draw
-        name = draw.choice(list(self.commands_known))
-        wanted, options = self.commands_known[name]
+        name = draw.choice(list(self.known))
+        wanted, options = self.known[name]
         words = [self.positional(word) for word in wanted[: draw.choice((len(wanted), len(wanted), 1, 9))]]
         if self.chance(0.05):
             words.append(self.file())
@@ -160,4 +164,6 @@ class CommandLines(Trial):
             self.expect(not changed, f"a run that ended with {run.code} changed a file")
         for name in changed:
             was, became = kind(before[name]), kind(after[name])
+            if words[0] in ("split", "convert", "generate") and became in ("empty", "predictions"):
+                became = "data"  # of no rows, or of rows without a feature
             self.expect(was in (became, "empty") or FORCE in words, f"{words[0]}: {was} was replaced by {became}")

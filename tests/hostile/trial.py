@@ -125,7 +125,7 @@ class Trial(support.Case):
             (self.dir / name).unlink(missing_ok=True)
 
     def leftovers(self):
-        return [name for name in self.files() if ".tmp" in name]
+        return [name for name in self.files() if "tmp" in name]
 
     def rows(self, most=300, columns=10):
         """Text of a random data set that trains in no time."""
