@@ -119,7 +119,8 @@ class CommandLines(Trial):
     def positional(self, name):
         if self.chance(0.1):
             return self.draw.choice((self.file(), self.file(), "part-*.svm", "-", self.draw.choice(NASTY), "pipe"))
-        return self.file({"DATA": ".svm", "IN": ".svm", "MODEL": ".model"}.get(name, ""))
+        kind = {"DATA": ".svm", "IN": ".svm", "MODEL": ".model"}.get(name, "")
+        return self.file(kind if self.chance(0.8) else "")
 
     def words(self):
         draw = self.draw

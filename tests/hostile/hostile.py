@@ -28,6 +28,7 @@ from solvers import Solvers
 
 TRIALS = {"solvers": Solvers, "forging": Forging, "command-lines": CommandLines, "signals": Signals, "races": Races}
 SHOWN = 3  # findings of each kind that are told at length, with their folders kept; the others are counted
+TRIES = 30  # at a number that is played again alone, if the clock has a part in it
 PROGRESS_SECONDS = 2
 
 Outcome = collections.namedtuple("Outcome", "seconds codes promise story skipped")
@@ -90,15 +91,17 @@ class Hostile:
     def run(self):
         """Plays numbers on all cores until the time is up, always of the trial that has had the least of it."""
         chosen, begun = self.chosen, time.monotonic()
-        waiting = collections.deque([chosen.only] if chosen.only else [])
+        waiting = [chosen.only] * (TRIES if TRIALS[chosen.only[0]].timed else 1) if chosen.only else []
         following = collections.Counter()
         running, shown = {}, begun
         with concurrent.futures.ProcessPoolExecutor(chosen.jobs, initializer=ignore_interrupts) as pool:
             while True:
                 now = time.monotonic()
+                if chosen.only and self.findings:
+                    waiting.clear()
                 while len(running) < chosen.jobs and (waiting or not chosen.only and now - begun < chosen.seconds):
                     if waiting:
-                        name, number = waiting.popleft()
+                        name, number = waiting.pop()
                     else:
                         beside = collections.Counter(name for name, _, _ in running.values())
                         name = min(chosen.trials, key=lambda name: (self.spent[name], beside[name]))
@@ -160,7 +163,7 @@ def arguments():
         name, _, number = chosen.only.partition(":")
         if name not in TRIALS or not number.isdigit():
             parser.error(f"--only: expected TRIAL:NUMBER, got {chosen.only}")
-        chosen.only, chosen.trials = (name, int(number)), name
+        chosen.only, chosen.trials, chosen.jobs = (name, int(number)), name, 1
     chosen.trials = chosen.trials.split(",") if chosen.trials else list(TRIALS)
     for name in set(chosen.trials) - set(TRIALS):
         parser.error(f"--trials: there is no {name}; there are {', '.join(TRIALS)}")

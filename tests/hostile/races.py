@@ -12,6 +12,8 @@ CHANGED = (0, 74)  # 74: a file changed while it was read, which is noticed and 
 
 
 class Races(Trial):
+    timed = True
+
     def play(self):
         self.write("d.svm", self.rows(most=1000))
         self.costs = self.draw.sample(("0.01", "0.1", "1", "10", "100"), self.draw.randint(2, 4))
