@@ -19,6 +19,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "cli"))
 os.environ.setdefault("HINGE", str(ROOT / "build" / "hinge"))
+os.environ.setdefault("ASAN_OPTIONS", "allocator_may_return_null=1")  # as operator new does, which then throws
 
 import support
 
