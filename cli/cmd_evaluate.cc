@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
 #include "cli.h"
@@ -77,12 +76,6 @@ int Evaluate::run() {
   return printed.ok() ? 0 : reporter.fail(printed.error());
 }
 
-double norm(const Model& model) {
-  double sum = 0;
-  for (const double w : model.weights) sum += w * w;
-  return std::sqrt(sum);
-}
-
 }  // namespace
 
 Json metrics_json(const Metrics& m) {
@@ -112,10 +105,10 @@ std::string metrics_table(std::span<const double> costs, std::span<const Metrics
     if (!models.empty()) {
       const Certificate all = models[k].certificate();
       entry.add("relative_gap", or_null(all, all.relative_gap));
-      entry.add("norm", norm(models[k]));
+      entry.add("norm", models[k].norm());
       text += fmt::format(" {:>9} {:>10.5g}",
                           !all.bounded() ? "-" : fmt::format("{:.2g}", all.relative_gap),
-                          norm(models[k]));
+                          models[k].norm());
     }
     entry.add("metrics", metrics_json(m));
     list.push_back(std::move(entry));

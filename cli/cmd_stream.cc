@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <optional>
 
 #include "cli.h"
@@ -42,6 +43,7 @@ struct StreamCommand {
   void check_agreement(const Model& model) const;
   Result<Stream> begin();
   int learn();
+  std::optional<Error> learn_all();
   std::optional<Error> learn_block(const RowBlock& block);
   std::optional<Error> write_predictions();
   std::optional<Error> mark();
@@ -125,6 +127,7 @@ StreamOptions StreamCommand::stream_options() const {
           .index_base = data.read.index_base,
           .precision = data.read.precision,
           .max_classes = table.max_classes,
+          .memory = table.memory,
           .instruction_set = table.instruction_set};
 }
 
@@ -227,18 +230,29 @@ int StreamCommand::run() {
   return learn();
 }
 
-int StreamCommand::learn() {
+// Up to the end of the rows, or what ended it.
+std::optional<Error> StreamCommand::learn_all() {
   RowBlock block;
   while (true) {
     const Result<bool> more = reader_->next(block);
-    if (!more.ok()) return finish(more.error());
-    if (!*more) break;
-    if (std::optional<Error> error = learn_block(block)) return finish(std::move(error));
+    if (!more.ok()) return more.error();
+    if (!*more) return {};
+    if (std::optional<Error> error = learn_block(block)) return error;
     if (predictions_file_) {  // whoever reads them shall not wait for rows to come
-      if (Result<void> r = predictions_file_->flush(); !r.ok()) return finish(r.error());
+      if (Result<void> r = predictions_file_->flush(); !r.ok()) return r.error();
     }
-    if (stop_flag().load()) return finish(make_error("run.interrupted", "interrupted"));
+    if (stop_flag().load()) return make_error("run.interrupted", "interrupted");
   }
+}
+
+int StreamCommand::learn() {
+  std::optional<Error> error;
+  try {
+    error = learn_all();
+  } catch (const std::bad_alloc&) {  // whatever it was for, what was learned is saved
+    error = make_error("memory.alloc", "memory ran out");
+  }
+  if (error) return finish(std::move(error));
   stream_->set_lines(lines_before_ + reader_->lines());
   if (stream_->figures().rows > 0) return finish({});
   Error empty = make_error("data.empty", reader_->lines() == 0
@@ -352,10 +366,8 @@ Result<void> StreamCommand::show_figures() {
 }
 
 std::optional<Error> StreamCommand::save() {
-  const Result<Model> model = stream_->snapshot();
-  if (!model.ok()) return model.error();
-  if (const Result<void> saved = save_model(*model, model_path); !saved.ok()) return saved.error();
-  saved_ = model->stream->rows;
+  if (const Result<void> saved = stream_->save(model_path); !saved.ok()) return saved.error();
+  saved_ = stream_->figures().rows;
   return {};
 }
 
@@ -428,8 +440,9 @@ void add_stream(CLI::App& app, Action& action) {
   command->add_option("MODEL", stream->model_path,
                       "where to save at the end, on a signal, and before an error ends the run; "
                       "without it only the figures are printed");
-  add_table_options(*command, stream->table,
-                    {"lambda", "t0", "bias", "class-weight", "reject", "max-classes", "cpu"});
+  add_table_options(
+      *command, stream->table,
+      {"lambda", "t0", "bias", "class-weight", "reject", "max-classes", "memory", "cpu"});
   command->get_option("--lambda")
       ->description("regularisation; step t has size 1/(L t) (a finite number > 0); must be given");
   command->get_option("--t0")->description(
@@ -437,6 +450,10 @@ void add_stream(CLI::App& app, Action& action) {
   command->get_option("--class-weight")
       ->description(
           "multiply the steps of rows of class L by W > 0 (also: -wL W); may be repeated");
+  command->get_option("--memory")
+      ->description(
+          "most memory that the sums, and saving them, may take: a row that needs more ends the "
+          "run (default: nine tenths of the machine's)");
   command
       ->add_option("--labels", stream->labels,
                    "the only labels there are: rows with others are bad, and memory is saved "

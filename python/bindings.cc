@@ -167,6 +167,9 @@ void write_model(const Model& model, const nb::bytes& path, bool liblinear, int 
 // One row a hyperplane, `features` wide: columns the model does not know have weight 0. With a
 // kernel: one weight a support row.
 Array<double> coefficients(const Model& model, std::uint64_t features) {
+  if (model.shared()) {
+    return coefficients(run([&](const std::atomic<bool>&) { return write_out(model); }), features);
+  }
   const std::size_t problems = model.problems.size();
   const std::size_t width = model.kernel.linear() ? features : model.width();
   std::vector<double> all(problems * width);

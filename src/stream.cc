@@ -10,6 +10,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "data/columns.h"
 #include "model/stream_model.h"
@@ -68,6 +69,14 @@ void check_options(const StreamOptions& o, const char* id) {
   check(std::ranges::adjacent_find(labels) == labels.end(), "labels: one occurs twice");
 }
 
+// What most have, if most have the same. The model of a stream that knew its labels does not have
+// the rest: so begins the one that others are compared with, which changes none of them.
+double middle(std::vector<double> sums) {
+  const auto at = sums.begin() + static_cast<std::ptrdiff_t>(sums.size() / 2);
+  std::ranges::nth_element(sums, at);
+  return *at;
+}
+
 template <class Value>
 void check_row(std::span<const std::uint32_t> columns, std::span<const Value> values) {
   if (columns.size() != values.size()) fail("data.matrix", "as many columns as values expected");
@@ -85,14 +94,14 @@ class Stream::State {
  public:
   explicit State(const StreamOptions& options)
       : options_(options),
-        rest_(options.labels.empty()),
+        rest_(options.labels.empty() || options.labels.size() > StreamPlanes::kFewPlanes),
         planes_(options.bias, choose_kernels(options.instruction_set)) {
     check_options(options_, "usage.value");
     options_.class_weights = merged(options_.class_weights);
     std::ranges::sort(options_.labels);
     check_classes(options_.labels.size());
-    add_planes(stream_planes(options_.labels.size(), rest_));
-    if (rest_) add_planes(1);
+    planes_.set_limit(options_.memory);
+    add_planes(open() ? 1 : stream_planes(options_.labels.size(), rest_));
     set_classes(options_.labels);
   }
 
@@ -101,26 +110,36 @@ class Stream::State {
     std::vector<std::int64_t> labels = model.labels;
     std::ranges::sort(labels);
     const std::size_t planes = stream_planes(labels.size(), s.rest);
-    if (s.sums.size() != planes * model.width() || s.bias_sums.size() != planes || s.rows == 0 ||
-        s.rows > kMaxSteps - s.t0 || labels.empty()) {
+    const std::size_t sums = s.shared ? s.shared->common.size() : s.sums.size();
+    if (sums != (s.shared ? 1 : planes) * model.width() || s.bias_sums.size() != planes ||
+        s.rows == 0 || s.rows > kMaxSteps - s.t0 || labels.empty()) {
       fail("model.stream", "the model is not one a stream has made");
     }
     check_classes(labels.size());
-    add_planes(planes - planes_.planes());
+    add_planes(stream_planes(labels.size(), rest_) - planes_.planes());
     set_classes(labels);
     const bool shifted = s.index_base == IndexBase::automatic && model.index_base == 1;
     const std::uint32_t shift = shifted ? 1 : 0;
-    for (std::size_t k = 0; k < planes; ++k) {
-      // In the model the rest comes last.
-      const std::size_t plane = !rest_ ? k : k + 1 == planes ? 0 : k + 1;
-      for (std::size_t j = 0; j < model.width(); ++j) {
-        const double sum = s.sums[k * model.width() + j];
-        if (sum == 0) continue;
-        const std::size_t column = model.columns.empty() ? j : model.columns[j];
-        planes_.set(static_cast<std::uint32_t>(column + shift), plane, sum);
+    std::vector<double> column(planes_.stride());
+    for (std::size_t j = 0, entry = 0; j < model.width(); ++j) {
+      if (s.shared) {
+        std::fill_n(column.begin(), planes_.planes(), s.shared->common[j]);
+        for (; entry < s.shared->ends[j]; ++entry) {
+          column[plane_of(s.shared->rows[entry])] = s.shared->values[entry];
+        }
+      } else {
+        for (std::size_t k = 0; k < planes; ++k) {
+          column[plane_of(k)] = s.sums[k * model.width() + j];
+        }
+        if (rest_ && !s.rest)
+          column[0] = middle(
+              {column.begin() + 1, column.begin() + 1 + static_cast<std::ptrdiff_t>(planes)});
       }
-      planes_.set_constant(plane, s.bias_sums[k]);
+      if (std::ranges::all_of(column, [](double v) { return v == 0; })) continue;
+      const std::size_t number = model.columns.empty() ? j : model.columns[j];
+      planes_.set(static_cast<std::uint32_t>(number + shift), column.data());
     }
+    for (std::size_t k = 0; k < planes; ++k) planes_.set_constant(plane_of(k), s.bias_sums[k]);
     features_ = model.features == 0 ? 0 : model.features + shift;
     zero_ = s.index_base == IndexBase::automatic && model.index_base == 0;
     figures_ = {.rows = s.rows, .lines = s.lines, .errors = s.errors, .loss = s.loss};
@@ -137,7 +156,9 @@ class Stream::State {
     const bool known = find(label) != nullptr;
     if (!known) check_new(label);
     // Everything that may fail comes before anything that is seen.
+    if (!known) planes_.reserve(stream_planes(classes_.size() + 1, true));
     fit_scratch();
+    std::ranges::fill(factors_, 0.0);  // those of planes to come
     const auto located = planes_.locate(row);
     planes_.scores(located, scores_.data());
     check_finite();
@@ -146,13 +167,13 @@ class Stream::State {
     if (!known) added = new_class(label);
     const double loss = judge(known ? classes_ : added.classes, label, c);
     if (!std::isfinite(figures_.loss + loss)) {
-      std::ranges::fill(factors_, 0.0);  // those of planes that do not come
       fail("solver.nonfinite", "the sum of the losses is not finite", "scale the data");
     }
+    const bool gains = std::ranges::any_of(factors_, [](double a) { return a != 0; });
+    if (gains) planes_.prepare(located, factors_.data(), planes_.planes() + added.planes.size());
+    set_aside();
     if (!known) add_class(std::move(added));
-    if (std::ranges::any_of(factors_, [](double a) { return a != 0; })) {
-      planes_.add(located, factors_.data());
-    }
+    if (gains) planes_.add(located, factors_.data());
     if (row.size > 0) {
       features_ = std::max(features_, row.columns[row.size - 1] + std::uint64_t{1});
       zero_ = zero_ || row.columns[0] == 0;
@@ -178,6 +199,7 @@ class Stream::State {
   }
 
   Model snapshot() const;
+  void save(const std::string& path);
   const StreamFigures& figures() const { return figures_; }
   StreamFigures& figures() { return figures_; }
   std::vector<std::int64_t> labels() const {
@@ -211,6 +233,27 @@ class Stream::State {
     check_options(all, "model.content");
     return all;
   }
+
+  bool open() const { return options_.labels.empty(); }  // labels as they come
+
+  // Of hyperplane k of a model: there the classes ascend, and the rest, if it has it, comes last.
+  std::size_t plane_of(std::size_t k) const {
+    if (!rest_) return k;
+    if (classes_.size() < 3) return k + 1 == classes_.size() ? 0 : k + 1;
+    return k == classes_.size() ? 0 : classes_[k].plane;
+  }
+
+  // Whatever happens later, what is learned can be saved. The memory is not touched.
+  void set_aside() {
+    const std::size_t bytes = planes_.saving_bytes();
+    if (bytes <= aside_.size()) return;
+    aside_ = Buffer<std::byte>();
+    aside_.resize(bytes + bytes / 4);
+  }
+
+  // Without weights. `whole`: columns are listed only where they are few among very many, as a
+  // model in memory wants it; else where this is smaller, as the file wants it.
+  Model without_weights(bool whole) const;
 
   std::uint64_t steps() const { return options_.t0 + figures_.rows; }
 
@@ -258,7 +301,7 @@ class Stream::State {
   }
 
   void check_new(std::int64_t label) const {
-    if (!rest_) {
+    if (!open()) {
       std::string names;
       for (const Class& each : classes_) {
         if (names.size() < 60) names += fmt::format(" {}", each.label);
@@ -287,11 +330,9 @@ class Stream::State {
 
   // A class begins as if it had been there from the start: all rows so far were others. So its
   // plane is the rest's; of the first two classes one plane is the negative of the other. The
-  // scores of the present row follow. Makes room; the class is there only after add_class().
+  // scores of the present row follow. There is room; the class is there only after add_class().
   NewClass new_class(std::int64_t label) {
     const std::size_t count = classes_.size();  // so far
-    planes_.reserve(stream_planes(count + 1, true));
-    fit_scratch();
     NewClass made = {classes_, {}};
     const auto derive = [&](double sign, std::size_t like) {
       const std::size_t plane = planes_.planes() + made.planes.size();
@@ -351,7 +392,7 @@ class Stream::State {
   }
 
   StreamOptions options_;
-  bool rest_;
+  bool rest_;  // there is its plane, for classes to come, or because many are much like it
   StreamPlanes planes_;
   std::vector<Class> classes_;  // known, ascending by label
   StreamFigures figures_;
@@ -359,37 +400,29 @@ class Stream::State {
   bool zero_ = false;           // column 0 has occurred
   double s_ = 0;
   std::vector<double> scores_, factors_;  // of the present row, planes_.stride() each
+  Buffer<std::byte> aside_;               // what saving takes
 };
 
-Model Stream::State::snapshot() const {
+Model Stream::State::without_weights(bool whole) const {
   if (figures_.rows == 0) fail("data.empty", "no row has been learned yet");
-  // Columns all of whose sums are 0 leave no trace: the bytes do not tell when a stream was saved.
-  struct Column {
-    std::uint64_t number;
-    std::size_t place;
-    bool high;
-  };
-  std::vector<Column> used;
-  const std::size_t planes = planes_.planes();
-  const auto sum_of = [this](const Column& column, std::size_t plane) {
-    return column.high ? planes_.high(column.place, plane) : planes_.low(column.place, plane);
-  };
-  const auto add = [&](const Column& column) {
-    for (std::size_t c = 0; c < planes; ++c) {
-      if (sum_of(column, c) == 0) continue;
-      used.push_back(column);
-      return;
-    }
-  };
-  planes_.each_low([&](std::size_t j) { add({j, j, false}); });
-  const std::size_t lows = used.size();
-  const auto high = planes_.high_columns();
-  for (std::size_t p = 0; p < high.size(); ++p) add({high[p], p, true});
-  std::sort(used.begin() + static_cast<std::ptrdiff_t>(lows), used.end(),
-            [](const Column& a, const Column& b) { return a.number < b.number; });
+  const std::size_t planes = stream_planes(classes_.size(), open());
+  const std::size_t first = open() || !rest_ ? 0 : 1;  // the rest may not belong to the model
+  std::vector<std::uint32_t> rows(planes_.planes());   // of the model, by plane
+  for (std::size_t k = 0; k < planes; ++k) rows[plane_of(k)] = static_cast<std::uint32_t>(k);
 
+  // Columns all of whose sums are 0 leave no trace: the bytes do not tell when a stream was saved.
+  std::vector<StreamPlanes::Column> used = planes_.columns();
+  StreamPlanes::OwnSums own;
+  std::uint64_t entries = 0;
+  if (planes_.planes() > StreamPlanes::kFewPlanes) {
+    std::erase_if(used, [&](const StreamPlanes::Column& column) {
+      planes_.own_sums(column, first, own);
+      entries += own.planes.size();
+      return !own.any();
+    });
+  }
   const bool automatic = options_.index_base == IndexBase::automatic;
-  const std::uint64_t shift = automatic && !zero_ ? 1 : 0;
+  const std::uint32_t shift = automatic && !zero_ ? 1 : 0;
   Model model;
   model.labels = labels();
   if (model.binary()) std::swap(model.labels[0], model.labels[1]);
@@ -401,12 +434,14 @@ Model Stream::State::snapshot() const {
   model.origin.class_weights = options_.class_weights;
   model.origin.precision = options_.precision;
   model.origin.status = StopReason::limit;  // of learning there is no end
-  const bool sparse = are_sparse(used.size(), model.features, planes);
-  if (sparse && used.empty()) model.columns = {0};  // none would mean all
-  if (sparse) {
-    for (const Column& column : used) {
-      model.columns.push_back(static_cast<std::uint32_t>(column.number - shift));
-    }
+  const bool shared = are_shared(planes, used.size(), entries);
+  const bool listed =
+      shared || (whole ? are_sparse(used.size(), model.features, planes)
+                       : used.size() * (8 * planes + 4) < model.features * 8 * planes);
+  if (listed) {
+    model.columns.reserve(std::max<std::size_t>(1, used.size()));
+    for (const auto& column : used) model.columns.push_back(column.number - shift);
+    if (used.empty()) model.columns = {0};  // none would mean all
   }
   StreamState& s = model.stream.emplace();
   s = {.lambda = options_.lambda,
@@ -415,21 +450,57 @@ Model Stream::State::snapshot() const {
        .lines = figures_.lines,
        .loss = figures_.loss,
        .errors = figures_.errors,
-       .rest = rest_,
+       .rest = open(),
        .index_base = options_.index_base,
-       .sums = std::vector<double>(planes * model.width()),
-       .bias_sums = std::vector<double>(planes)};
-  for (std::size_t k = 0; k < planes; ++k) {
-    std::size_t plane = k;
-    if (rest_) plane = k + 1 == planes ? 0 : planes > 2 ? classes_[k].plane : k + 1;
+       .sums = {},
+       .bias_sums = std::vector<double>(planes),
+       .shared = {}};
+  for (std::size_t k = 0; k < planes; ++k) s.bias_sums[k] = planes_.constant(plane_of(k));
+  if (!shared) {
+    s.sums.resize(planes * model.width());
+    std::vector<double> column(planes_.planes());
     for (std::size_t j = 0; j < used.size(); ++j) {
-      const std::size_t at = sparse ? j : static_cast<std::size_t>(used[j].number - shift);
-      s.sums[k * model.width() + at] = sum_of(used[j], plane);
+      const std::size_t at = listed ? j : used[j].number - shift;
+      planes_.all_sums(used[j], column.data());
+      for (std::size_t c = first; c < column.size(); ++c) {
+        s.sums[rows[c] * model.width() + at] = column[c];
+      }
     }
-    s.bias_sums[k] = planes_.constant(plane);
+    return model;
   }
+  SharedRows& to = s.shared.emplace();
+  to.common.reserve(used.size());
+  to.ends.reserve(used.size());
+  to.rows.reserve(entries);
+  to.values.reserve(entries);
+  std::vector<std::pair<std::uint32_t, double>> ordered;
+  for (const StreamPlanes::Column& column : used) {
+    planes_.own_sums(column, first, own);
+    ordered.clear();
+    for (std::size_t k = 0; k < own.planes.size(); ++k) {
+      ordered.emplace_back(rows[own.planes[k]], own.sums[k]);
+    }
+    std::ranges::sort(ordered);
+    to.common.push_back(own.common);
+    for (const auto& [row, sum] : ordered) {
+      to.rows.push_back(row);
+      to.values.push_back(sum);
+    }
+    to.ends.push_back(to.rows.size());
+  }
+  return model;
+}
+
+Model Stream::State::snapshot() const {
+  Model model = without_weights(true);
   if (!derive_weights(model)) fail("solver.nonfinite", "weights are not finite", "scale the data");
   return model;
+}
+
+// Weights are finite (kMaxFactor), and the file does not have them.
+void Stream::State::save(const std::string& path) {
+  aside_ = Buffer<std::byte>();
+  take(save_model(without_weights(false), path));
 }
 
 Stream::Stream(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -481,6 +552,10 @@ Result<std::vector<StreamPrediction>> Stream::predict(const Dataset& rows) const
 
 Result<Model> Stream::snapshot() const {
   return guard([&] { return state_->snapshot(); });
+}
+
+Result<void> Stream::save(const std::string& path) {
+  return guard([&] { state_->save(path); });
 }
 
 StreamFigures Stream::figures() const {

@@ -460,6 +460,12 @@ std::vector<TrainReport> run_with_others(const Dataset& data, const TrainOptions
 
 std::vector<TrainReport> run(const Dataset& data, const TrainOptions& options,
                              const TrainControl& control, std::span<const double> costs) {
+  if (control.start != nullptr && control.start->shared()) {
+    const Model start = take(write_out(*control.start));
+    TrainControl same = control;
+    same.start = &start;
+    return run(data, options, same, costs);
+  }
   return control.ranks == nullptr || control.ranks->size() == 1
              ? run_alone(data, options, control, costs)
              : run_with_others(data, options, control, costs);

@@ -86,6 +86,16 @@ struct Origin {
   StopReason status = StopReason::converged;
 };
 
+// Rows of numbers that are alike in most columns: what most rows have there, and the others.
+struct SharedRows {
+  std::vector<double> common;       // one a column
+  std::vector<std::uint64_t> ends;  // column j has entries ends[j-1], or 0, to ends[j] - 1
+  std::vector<std::uint32_t> rows;  // of an entry, ascending within a column
+  std::vector<double> values;       // and what that row has there
+
+  bool operator==(const SharedRows&) const = default;
+};
+
 // What a model learned online carries besides, so that the stream goes on exactly where it ended
 // (hinge/stream.h). The weights follow from it: w = s v with s = 1/(lambda (t0 + rows)).
 struct StreamState {
@@ -99,6 +109,8 @@ struct StreamState {
   IndexBase index_base = IndexBase::one;  // as asked for; Model::index_base is what came of it
   std::vector<double> sums;               // v, Model::width() numbers a hyperplane
   std::vector<double> bias_sums;          // and of its constant feature
+  // Where hyperplanes are many and alike: `sums`, which is then empty.
+  std::optional<SharedRows> shared;
 };
 
 struct Model {
@@ -110,7 +122,7 @@ struct Model {
   std::vector<std::uint32_t> columns;
   int index_base = 1;
   bool reject = false;          // several classes: a row without a positive score gets no class
-  std::vector<double> weights;  // problems.size() rows of width()
+  std::vector<double> weights;  // problems.size() rows of width(); none if shared()
   KernelFunction kernel;        // linear: none
   Dataset support;              // with a kernel: the support rows; `columns` is then empty
   Origin origin;
@@ -121,6 +133,9 @@ struct Model {
     return columns.empty() ? features : columns.size();
   }
   bool binary() const { return labels.size() == 2; }
+  // The weights, too many to be written out, are only said by stream->shared (write_out).
+  bool shared() const { return stream && stream->shared; }
+  double norm() const;  // sqrt of the sum of the squares of all weights
   std::span<const double> weights_of(std::size_t problem) const {
     return std::span(weights).subspan(problem * width(), width());
   }
@@ -131,6 +146,10 @@ struct Model {
   // "proved" if any is that, and nothing is known if anything is not.
   Certificate certificate() const;
 };
+
+// The same model with all its weights in `weights`, where it was shared(). Fails with memory.model
+// where they would not fit into memory.
+Result<Model> write_out(const Model& model);
 
 struct Predictions {
   std::vector<std::int64_t> labels;

@@ -18,7 +18,8 @@
 // Classes come as they come, and when does not matter: the model is, bit for bit, that of a stream
 // which knew all labels from the start. For that one more hyperplane is kept, that of the class
 // nobody has; a new class begins as its copy. A column takes memory once it has occurred, whatever
-// its number. The same rows give the same bits on any instruction set.
+// its number; and of many classes only sums that are not those of the class nobody has do. The same
+// rows give the same bits on any instruction set.
 #pragma once
 
 #include <atomic>
@@ -50,6 +51,9 @@ struct StreamOptions {
   IndexBase index_base = IndexBase::one;
   Precision precision = Precision::f32;     // of the rows to come: only noted in the model
   std::uint64_t max_classes = kMaxClasses;  // one more is refused (limit.classes)
+  // Bytes that the sums and what saving them takes may have; a row that needs more is refused
+  // (memory.limit). 0: nine tenths of what the machine has (memory.model).
+  std::uint64_t memory = 0;
   InstructionSet instruction_set = InstructionSet::automatic;  // never changes the result
 };
 
@@ -80,8 +84,9 @@ class Stream {
   static Result<Stream> create(const StreamOptions& options);
 
   // Goes on exactly where the model ended: learning the rest of the rows gives the bytes that one
-  // stream over all of them would have given. Of `options` only max_classes and instruction_set
-  // count; the model says the rest. Fails with model.stream if no stream made the model.
+  // stream over all of them would have given. Of `options` only max_classes, memory and
+  // instruction_set count; the model says the rest. Fails with model.stream if no stream made the
+  // model.
   static Result<Stream> resume(const Model& model, const StreamOptions& options = {});
 
   ~Stream();
@@ -115,6 +120,10 @@ class Stream {
   // The model as of now. Besides the weights it has the sums they come from, so it takes twice the
   // memory of the stream. Fails with data.empty before the first row.
   Result<Model> snapshot() const;
+
+  // What save_model(snapshot(), path) does, in memory that was set aside before the rows were
+  // learned: it does not fail because there is no more, even if a row just did.
+  Result<void> save(const std::string& path);
 
   StreamFigures figures() const;
   std::vector<std::int64_t> labels() const;  // known, ascending

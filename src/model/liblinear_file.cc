@@ -366,6 +366,7 @@ void check_liblinear(const Model& model) {
 
 void write_liblinear(const Model& model, const std::string& path) {
   check_liblinear(model);
+  if (model.shared()) return write_liblinear(take(write_out(model)), path);
   const std::size_t width = model.problems.size();
   OutputFile out = take(OutputFile::create(path));
   take(out.write(header_text(model)));

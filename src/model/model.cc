@@ -14,6 +14,8 @@
 #include "data/dataset_builder.h"
 #include "data/problem.h"
 #include "kernels/kernel_block.h"
+#include "kernels/shared_planes.h"
+#include "model/stream_model.h"
 #include "proof/certificate.h"
 #include "proof/outward.h"
 
@@ -158,8 +160,44 @@ class KernelScorer {
   std::vector<double> squares_;         // |x|^2 of the support rows
 };
 
+// The same for a model whose weights are shared: plane 0 is what most have, k + 1 that of problem
+// k.
+class SharedScorer {
+ public:
+  explicit SharedScorer(const Model& model) : planes_(model.problems.size() + 1) {
+    const SharedRows& shared = *model.stream->shared;
+    const double s = stream_scale(model);
+    std::vector<std::uint32_t> planes;
+    std::vector<double> weights;
+    for (std::size_t j = 0, k = 0; j < shared.common.size(); ++j) {
+      planes.clear();
+      weights.clear();
+      for (; k < shared.ends[j]; ++k) {
+        if (shared.rows[k] >= model.problems.size()) continue;  // the rest
+        planes.push_back(shared.rows[k] + 1);
+        weights.push_back(s * shared.values[k]);
+      }
+      planes_.add_column(s * shared.common[j], planes, weights);
+    }
+  }
+
+  template <class Value>
+  void scores(const RowRun<Value>& rows, double* out) const {
+    const std::size_t problems = planes_.planes() - 1;
+    std::vector<double> all(planes_.planes() + SharedPlanes::kBlock);
+    for (std::uint64_t i = rows.begin; i < rows.end; ++i, out += problems) {
+      planes_.scores(known_part(row_of(rows.m, i), planes_.columns()), all.data());
+      std::copy_n(all.begin() + 1, problems, out);
+    }
+  }
+
+ private:
+  SharedPlanes planes_;
+};
+
 struct Scoring {
   const KernelScorer* scorer = nullptr;  // of a model with a kernel
+  const SharedScorer* shared = nullptr;  // of one whose weights are
   bool check = false;                    // nobody has looked at columns and values yet
 };
 
@@ -186,7 +224,9 @@ Predictions scores_of(const Model& model, const Dataset::View& view, const Scori
     } else {
       std::visit(
           [&]<class Value>(const CsrView<Value>& m) {
-            linear_scores<Value>(model, {m, begin, end}, scores);
+            const RowRun<Value> run = {m, begin, end};
+            how.shared != nullptr ? how.shared->scores(run, scores)
+                                  : linear_scores(model, run, scores);
           },
           view);
     }
@@ -228,11 +268,15 @@ std::vector<std::size_t> Model::candidates() const {
   constexpr double kProved = 1e-3;  // where no gap was asked for
   const double gap = origin.gap > 0 ? origin.gap : kProved;
   const auto counts = [](double weight) { return weight != 0; };
+  const std::vector<bool> weighted = shared() ? have_weights(*this) : std::vector<bool>();
+  const auto has_weight = [&](std::size_t k) {
+    return shared() ? weighted[k] : std::ranges::any_of(weights_of(k), counts);
+  };
   std::vector<std::size_t> all(problems.size()), learned;
   std::iota(all.begin(), all.end(), std::size_t{0});
   std::ranges::copy_if(all, std::back_inserter(learned), [&](std::size_t k) {
     const Certificate& proof = problems[k].certificate;
-    return counts(problems[k].bias) || std::ranges::any_of(weights_of(k), counts) ||
+    return counts(problems[k].bias) || has_weight(k) ||
            (proof.bounded() && proof.relative_gap <= gap);  // 0 is what there was to learn
   });
   return learned.empty() ? all : learned;
@@ -262,7 +306,11 @@ Result<Predictions> predict(const Model& model, const Dataset& rows, int threads
     const Dataset data = model.columns.empty() ? rows : keep_columns(rows, model.columns, pool);
     std::optional<KernelScorer> scorer;
     if (!model.kernel.linear()) scorer.emplace(model, data, pool);
-    return scores_of(model, data.view(), {.scorer = scorer ? &*scorer : nullptr}, pool);
+    std::optional<SharedScorer> shared;
+    if (model.shared()) shared.emplace(model);
+    return scores_of(model, data.view(),
+                     {.scorer = scorer ? &*scorer : nullptr, .shared = shared ? &*shared : nullptr},
+                     pool);
   });
 }
 

@@ -25,6 +25,7 @@ namespace {
 
 constexpr std::string_view kFormat = "hinge.model";
 constexpr int kVersion = 1;
+constexpr int kSharedVersion = 2;  // of the model of a stream whose sums are SharedRows
 
 Json options_json(const Model& model, double cost) {
   const Origin& o = model.origin;
@@ -116,12 +117,14 @@ class FeatureRows {
     for (std::size_t j = 0; j < used.size(); ++j) {
       if (used[j] != 0) columns_.push_back(static_cast<std::uint32_t>(j));
     }
-    packed_.reserve(rows * count);
-    for (std::size_t k = 0; k < rows; ++k) {
-      const auto row = numbers.subspan(k * model.width(), model.width());
-      for (const std::uint32_t j : columns_) packed_.push_back(row[j]);
+    if (count < used.size()) {
+      packed_.reserve(rows * count);
+      for (std::size_t k = 0; k < rows; ++k) {
+        const auto row = numbers.subspan(k * model.width(), model.width());
+        for (const std::uint32_t j : columns_) packed_.push_back(row[j]);
+      }
+      numbers_ = packed_;
     }
-    numbers_ = packed_;
     if (model.columns.empty()) return;
     for (std::uint32_t& place : columns_) place = model.columns[place];
   }
@@ -144,7 +147,7 @@ class FeatureRows {
 Metadata common_metadata(const Model& model) {
   Metadata metadata;
   metadata["format"] = kFormat;
-  metadata["version"] = std::to_string(kVersion);
+  metadata["version"] = std::to_string(model.shared() ? kSharedVersion : kVersion);
   metadata["written_by"] = fmt::format("hinge {}", version());
   metadata["status"] = to_string(model.origin.status);
   metadata["labels"] = Json::list_of(model.labels).dump();
@@ -165,10 +168,16 @@ Sink to_file(const std::string& path) {
 // Sums instead of weights, biases and certificate, which follow from them.
 void write_stream(const Model& model, const Sink& sink) {
   const StreamState& stream = *model.stream;
-  const FeatureRows sums(model, stream.sums, stream.bias_sums.size());
   std::vector<Tensor> tensors;
   tensors.push_back(tensor<double>("stream.bias", {stream.bias_sums.size()}, stream.bias_sums));
-  sums.add_to(tensors, "stream.sums");
+  std::optional<FeatureRows> sums;
+  if (stream.shared) {
+    add_shared(*stream.shared, tensors);
+    tensors.push_back(tensor<std::uint32_t>("columns", {model.columns.size()}, model.columns));
+  } else {
+    sums.emplace(model, stream.sums, stream.bias_sums.size());
+    sums->add_to(tensors, "stream.sums");
+  }
   Metadata metadata = common_metadata(model);
   metadata["stream"] = stream_json(stream).dump();
   sink(std::move(tensors), std::move(metadata));
@@ -464,25 +473,15 @@ void read_kernel(const TensorFile& file, Model& model) {
   model.weights.assign(weights.begin(), weights.end());
 }
 
-// What only the model of a stream can get wrong.
-void check_stream(const TensorFile& file, const Model& model) {
-  const StreamState& s = *model.stream;
-  const Origin& o = model.origin;
-  const bool ordered =
-      model.binary() ? model.labels[0] > model.labels[1] : std::ranges::is_sorted(model.labels);
-  const bool known = s.rest ? s.rows >= model.labels.size() : model.labels.size() > 1;
-  const double step = 1 / (s.lambda * (static_cast<double>(s.t0) + static_cast<double>(s.rows)));
-  if (!ordered || !known || s.rows == 0 || s.t0 >= kMaxSteps || s.rows > kMaxSteps - s.t0 ||
-      !(s.lambda > 0) || !(step > 0 && std::isfinite(step)) || !(s.loss >= 0) ||
-      s.errors > s.rows || o.solver != "stream" || o.rows != 0) {
-    file.reject("content", "the state of the stream makes no sense");
+// Ascending, within the model.
+std::span<const std::uint32_t> read_columns(const TensorFile& file, const Model& model) {
+  const std::uint64_t width = length(file, "columns");
+  const auto columns = file.get<std::uint32_t>("columns", std::array{width});
+  if (std::ranges::adjacent_find(columns, std::greater_equal<>()) != columns.end() ||
+      (width > 0 && columns[width - 1] >= model.features)) {
+    file.reject("content", "columns that do not ascend or lie outside the model");
   }
-  // Columns of `auto` that counts from 1 are kept one lower than their numbers.
-  const int base = static_cast<int>(s.index_base);
-  if (s.index_base == IndexBase::automatic ? model.index_base == 1 && model.features == 0xffffffffU
-                                           : model.index_base != base) {
-    file.reject("content", "the index base of the stream makes no sense");
-  }
+  return columns;
 }
 
 // `rows` rows of numbers, one a feature. Sets model.columns where these are few among very many.
@@ -493,14 +492,10 @@ std::vector<double> read_features(const TensorFile& file, std::string_view name,
     check_finite(file, numbers, "weights");
     return {numbers.begin(), numbers.end()};
   }
-  const std::uint64_t width = file.shape("columns").empty() ? 0 : file.shape("columns")[0];
-  const auto columns = file.get<std::uint32_t>("columns", std::array{width});
+  const std::span<const std::uint32_t> columns = read_columns(file, model);
+  const std::uint64_t width = columns.size();
   const auto numbers = file.get<double>(name, std::array{rows, width});
   check_finite(file, numbers, "weights");
-  if (std::ranges::adjacent_find(columns, std::greater_equal<>()) != columns.end() ||
-      (width > 0 && columns[width - 1] >= model.features)) {
-    file.reject("content", "columns that do not ascend or lie outside the model");
-  }
   // A file of a few bytes may name a feature of any number: a vector of all of them is made only
   // where it is not much larger than what the file holds.
   if (are_sparse(width, model.features, rows)) {
@@ -537,7 +532,14 @@ void read_stream(const TensorFile& file, Model& model) {
   const auto bias = file.get<double>("stream.bias", std::array{planes});
   check_finite(file, bias, "biases");
   stream.bias_sums.assign(bias.begin(), bias.end());
-  stream.sums = read_features(file, "stream.sums", planes, model);
+  if (file.field("version") == std::to_string(kSharedVersion)) {
+    const std::span<const std::uint32_t> columns = read_columns(file, model);
+    if (columns.empty()) file.reject("content", "shared sums without columns");
+    model.columns.assign(columns.begin(), columns.end());
+    stream.shared = read_shared(file, planes, columns.size());
+  } else {
+    stream.sums = read_features(file, "stream.sums", planes, model);
+  }
   if (!derive_weights(model)) file.reject("content", "weights that are not finite");
 }
 
@@ -631,12 +633,18 @@ void write_native(std::span<const Model> models, const std::string& path) {
 
 std::vector<Model> read_native(const TensorFile& file) {
   if (file.field("format") != kFormat) file.reject("magic", "this is not a hinge model");
-  if (file.field("version") != std::to_string(kVersion)) {
-    file.reject("version", fmt::format("written by {} in format {}; this hinge reads format {}",
-                                       escape(file.field("written_by")),
-                                       escape(file.field("version")), kVersion));
+  const bool shared = file.field("version") == std::to_string(kSharedVersion);
+  if (!shared && file.field("version") != std::to_string(kVersion)) {
+    file.reject("version",
+                fmt::format("written by {} in format {}; this hinge reads formats {} and {}",
+                            escape(file.field("written_by")), escape(file.field("version")),
+                            kVersion, kSharedVersion));
   }
-  if (file.has_field("stream")) {
+  if (shared) {
+    static_cast<void>(file.field("stream"));  // no other model is written so
+    file.allow_only({"stream.bias", "columns", "stream.common", "stream.own.ends",
+                     "stream.own.planes", "stream.own.sums"});
+  } else if (file.has_field("stream")) {
     file.allow_only({"stream.bias", "stream.sums", "columns"});
   } else if (file.has_field("kernel")) {
     file.allow_only({"bias", "weights", "support.offsets", "support.columns", "support.values",

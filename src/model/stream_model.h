@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "base/tensor_file.h"
 #include "hinge/model.h"
 
 namespace hinge {
@@ -18,8 +20,25 @@ inline std::size_t stream_planes(std::size_t labels, bool rest) {
   return labels <= 2 ? labels : labels + 1;
 }
 
-// Sets problems, biases and weights from labels, origin.bias_feature and stream. Whatever saves,
-// loads or resumes a stream does this, so none of it can differ. Returns whether all are finite.
+// Sets problems, biases and weights from labels, origin.bias_feature and stream; no weights where
+// the sums are shared. Whatever saves, loads or resumes a stream does this, so none of it can
+// differ. Returns whether all are finite.
 bool derive_weights(Model& model);
+
+// w is so much times the sums; less than 0 where the only sums are those of the rest.
+double stream_scale(const Model& model);
+
+// Whether sums are kept as SharedRows: where those of many planes would take much more whole.
+bool are_shared(std::uint64_t planes, std::uint64_t width, std::uint64_t entries);
+
+// Of a model that is shared(): which problems have a weight that is not 0.
+std::vector<bool> have_weights(const Model& model);
+
+// What only the model of a stream can get wrong, its arrays aside. Throws Failure.
+void check_stream(const TensorFile& file, const Model& model);
+
+// The arrays of a file; and back, checked. They do not outlive `shared`.
+void add_shared(const SharedRows& shared, std::vector<Tensor>& tensors);
+SharedRows read_shared(const TensorFile& file, std::uint64_t planes, std::uint64_t width);
 
 }  // namespace hinge
