@@ -75,7 +75,8 @@ bool same_origin(const Origin& a, const Origin& b) {
 bool same_stream(const StreamState& a, const StreamState& b) {
   return a.lambda == b.lambda && a.t0 == b.t0 && a.rows == b.rows && a.lines == b.lines &&
          a.loss == b.loss && a.errors == b.errors && a.rest == b.rest &&
-         a.index_base == b.index_base && a.sums == b.sums && a.bias_sums == b.bias_sums;
+         a.index_base == b.index_base && a.sums == b.sums && a.bias_sums == b.bias_sums &&
+         a.shared == b.shared;
 }
 
 // A stream goes on from it and learns the rows, or says why not.
@@ -123,7 +124,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     require_error(model.error(), {80, 81});
     return 0;
   }
-  require(model->weights.size() == model->problems.size() * model->width(), "weights are missing");
+  require(model->shared() || model->weights.size() == model->problems.size() * model->width(),
+          "weights are missing");
   require_predictions(*model);
   const std::string first = save(*model);
   const hinge::Result<hinge::Model> again = load(first);

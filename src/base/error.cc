@@ -197,9 +197,11 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
     {"memory.alloc", kMemory, "Memory ran out.",
      "Use a machine with more memory, or --precision f32."},
     {"memory.limit", kMemory, "More memory is needed than --memory allows.",
-     "Raise --memory, use --precision f32, or train on fewer rows."},
+     "Raise --memory, use --precision f32, or train on fewer rows; for a stream, fewer classes "
+     "(--labels, --max-classes) or columns."},
     {"memory.model", kMemory, "The weights, or the planes of a solver, would not fit into memory.",
-     "Renumber the features, hash them into fewer columns, or lower --planes."},
+     "Renumber the features, hash them into fewer columns, or lower --planes; for a stream, give "
+     "--labels or lower --max-classes."},
     {"model.certificate", kCorrupt, "The certificate of the model does not follow from the data.",
      "The model was altered after training, or written by a faulty program. Train again."},
     {"model.checksum", kCorrupt, "A checksum of the model file does not match.",

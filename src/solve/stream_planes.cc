@@ -80,8 +80,11 @@ void ColumnTable::grow() {
 }
 
 bool StreamPlanes::worth_sharing(std::size_t places, std::size_t stride, std::size_t planes) const {
+  // Room to move them stays, and to save them.
+  const double most =
+      limit_ > 0 ? std::min(kWholeBytes, static_cast<double>(limit_) / 8) : kWholeBytes;
   return !shared_ && planes > kFewPlanes &&
-         static_cast<double>(places) * static_cast<double>(stride) * sizeof(double) > kWholeBytes;
+         static_cast<double>(places) * static_cast<double>(stride) * sizeof(double) > most;
 }
 
 std::size_t StreamPlanes::saving_bytes() const {

@@ -6,6 +6,7 @@ import os
 import pathlib
 import random
 import re
+import resource
 import signal
 import subprocess
 import zlib
@@ -480,6 +481,50 @@ class PromptTest(StreamCase):
         run = self.finish(process)
         self.assertEqual(run.code, 0, run)
         self.assertLessEqual(late - early, 4096)  # KB
+
+
+def own_columns(labels):
+    """A row a label, each with a column that no other row has."""
+    return "".join(f"{k} {k}:1 {labels + k}:0.5\n" for k in range(1, labels + 1))
+
+
+class ManyClassesTest(StreamCase):
+    """Classes x columns never take memory, and when memory ends what was learned is there."""
+
+    def test_memory_follows_what_differs(self):
+        run, peak = self.measured("stream", *LAMBDA, "m", "-q", stdin=own_columns(3000).encode())
+        self.assertLess(peak, 64 << 20)  # 288 MB of sums for all classes and columns
+        self.assertLess((self.dir / "m").stat().st_size, 1 << 20)
+        self.assertEqual(Container(self.dir / "m").metadata["version"], "2")
+        self.write("few.svm", own_columns(3000)[-200:].split("\n", 1)[1])
+        for command in (("predict", "few.svm", "m", "p"), ("evaluate", "few.svm", "m")):
+            run, peak = self.measured(*command)
+            self.assertLess(peak, 64 << 20, command)
+        self.assertEqual(self.read("p").decode().split(), [row.split()[0] for row in self.read("few.svm").decode().splitlines()])
+
+    def check_cut(self, text, *options, **how):
+        """The run ends with 81, and MODEL holds the rows before the one that was too much."""
+        run = self.stream(*LAMBDA, "m", *options, text=text, code=81, **how)
+        row = int(re.search(r"<stdin>:(\d+):1: error: .*\[memory\.", run.err)[1])
+        self.assertIn(f"m holds {row - 1} rows", run.err)
+        lines = text.splitlines(keepends=True)
+        self.assertEqual(self.read("m"), self.bytes_after("".join(lines[:row - 1])))
+        self.stream("--resume", "--skip-seen", "m", text=text)
+        self.assertEqual(self.read("m"), self.bytes_after(text))
+        return run
+
+    def test_memory_option(self):
+        run = self.check_cut(own_columns(6000), "--memory", "9M")
+        self.assertRegex(run.err, r"\d+ hyperplanes over \d+ columns, and saving them, need 9 MiB; --memory allows 9 MiB")
+        self.assertIn("--max-classes", run.err)
+
+    def test_memory_of_the_system(self):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (64 << 20,) * 2)
+        text = "".join(f"{k % 3} " + " ".join(f"{i}:1" for i in range(k * 400 + 1, k * 400 + 400)) + "\n"
+                       for k in range(2000))
+        for rows in (text, own_columns(9000)):
+            with self.subTest(rows=rows[:20]):
+                self.check_cut(rows, preexec_fn=limit)
 
 
 class PredictionTest(StreamCase):
