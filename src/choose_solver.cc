@@ -45,6 +45,10 @@ SolverChoice choose_solver(const TrainOptions& options, const Dataset& data) {
              columns =
                  static_cast<double>(occurring + (options.free_bias || options.bias > 0 ? 1 : 0));
   choice.may_change = newton_may_follow(data, static_cast<std::uint64_t>(columns));
+  if (columns == 0) {
+    choice.because = "no row has a feature";
+    return choice;
+  }
   if (columns > static_cast<double>(kMostColumns)) {
     choice.because = fmt::format("{:.0f} columns are many", columns);
     return choice;

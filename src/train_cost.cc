@@ -139,13 +139,13 @@ void CostTraining::solve_all() {
 }
 
 WarmStarts CostTraining::take_end() {
-  const auto begun = [](const Start& start) { return !start.w.empty(); };
-  return std::ranges::all_of(end_.start, begun) ? std::move(end_) : WarmStarts{};
+  const bool complete = std::ranges::find(missing_, 1) == missing_.end();
+  return complete ? std::move(end_) : WarmStarts{};
 }
 
-// Whether problem k does not begin at 0.
-bool CostTraining::has_start(std::size_t k) const {
-  return warm_.cost > 0 ? !warm_.start[k].w.empty() : t_.control.start != nullptr;
+// Whether problems do not begin at 0.
+bool CostTraining::has_start() const {
+  return warm_.cost > 0 || t_.control.start != nullptr;
 }
 
 // Once a run is interrupted, classes not yet begun are not begun (finish_missing()). Where there is
@@ -155,7 +155,7 @@ bool CostTraining::skip(std::size_t first, std::size_t last) {
   const bool stop = t_.interrupted();
   const bool may_skip = cutting_planes(t_.choice.solver) || swept_[first].has_value();
   const bool late = may_skip && report_.model.problems.size() > 1 && t_.late();
-  if ((!stop && !late) || has_start(first)) return false;
+  if ((!stop && !late) || has_start()) return false;
   for (std::size_t k = first; k < last; ++k) {
     missing_[k] = 1;
     if (!report_.model.kernel.linear() && report_.model.kernel.positive_definite()) {
@@ -172,7 +172,7 @@ bool CostTraining::skip(std::size_t first, std::size_t last) {
 // Whether Pegasos goes over all problems before any other solver begins with the first.
 bool CostTraining::sweeps_first() const {
   const bool limited = std::isfinite(t_.options.time_limit) || t_.options.max_passes > 0;
-  return limited && report_.model.problems.size() > 1 && t_.comm == nullptr && !has_start(0) &&
+  return limited && report_.model.problems.size() > 1 && t_.comm == nullptr && !has_start() &&
          t_.choice.solver != Solver::pegasos && !t_.interrupted() && !t_.late();
 }
 
@@ -231,6 +231,7 @@ void CostTraining::finish_missing() {
       }
       keep(k, problem_of(y), solution, false, pool);
       note_end(k, false);
+      missing_[k] = 0;
     } else {
       require_finite(initial_primal_);
       model.problems[k].certificate = {
@@ -321,7 +322,7 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
     monitors.emplace_back(limits, t_.clock, k, observer_, k == first ? states : nullptr);
     if (joined) {
       starts.push_back(part_of(*group.state, problems.back(), t_.whole));
-    } else if (has_start(k)) {
+    } else if (has_start()) {
       starts.push_back(start(k, problems.back()));
     }
   }
@@ -398,7 +399,7 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
       end_.cut = true;
     }
     // It had no time to learn anything: as good as not begun.
-    if (interrupted && missing_.size() > 1 && t_.comm == nullptr && !swept_[k] && !has_start(k) &&
+    if (interrupted && missing_.size() > 1 && t_.comm == nullptr && !swept_[k] && !has_start() &&
         std::ranges::all_of(solution.w, [](double x) { return x == 0; })) {
       missing_[k] = 1;
       const std::lock_guard lock(mutex_);

@@ -87,8 +87,8 @@ class CostTraining {
 
   TrainReport run(WarmStarts from);
 
-  // After that, where there are warm starts: where this cost ended. None if a problem was not
-  // begun.
+  // After that, where there are warm starts: where this cost ended. None if a problem has no
+  // solution.
   WarmStarts take_end();
 
  private:
@@ -107,7 +107,7 @@ class CostTraining {
   // `ended`: the solver would not go on.
   void keep(std::size_t k, const Problem& problem, Solution& solution, bool ended, Pool& pool);
   void keep_in_kernel();
-  bool has_start(std::size_t k) const;
+  bool has_start() const;
   Start start(std::size_t k, const Problem& problem);
   Start start_from_model(std::size_t k, const Problem& problem) const;
   bool converged(const BinaryProblem& problem) const;
@@ -131,7 +131,7 @@ class CostTraining {
   // What a sweep found of each problem; none where there was no sweep, or it was not of that.
   std::vector<std::optional<Solution>> swept_;
   double passes_swept_ = 0;
-  std::vector<std::uint8_t> missing_;  // problems that were not begun, a byte each
+  std::vector<std::uint8_t> missing_;  // problems without a solution, a byte each
   std::mutex mutex_;                   // guards what follows while problems run side by side
   TrainReport report_;
   bool interrupted_ = false, stalled_ = false, cut_short_ = false;

@@ -108,6 +108,16 @@ class PathTest(CommandCase):
         run = self.hinge("train", "d.svm", "m.liblinear", "--cost", "1,2", code=64)
         self.assertIn("[model.format]", run.err)
 
+    def test_rows_of_zeros_have_a_model_a_cost(self):
+        self.write("zero.svm", "1\n-1\n1 2:0\n")
+        for solver in ("auto", "dual", "newton", "focus", "pegasos"):
+            steps = ["--t0", "1"] if solver == "pegasos" else []
+            run = self.hinge("train", "zero.svm", "m", "--cost", "0.1,1,10", "--solver", solver, "--json", *steps)
+            self.assertEqual([p["cost"] for p in run.json["path"]], [0.1, 1, 10], solver)
+            self.assertNotIn("solver.limit", run.err)
+            self.assertNotIn("inf", run.err)
+            self.hinge("verify", "m", "zero.svm")
+
     def test_limits(self):
         run = self.hinge("train", "d.svm", "m", "--cost", "1,2,3", "--time-limit", "0")
         self.assertIn("1 of 3 costs", run.err)
