@@ -311,7 +311,7 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
                    .comm = t_.comm};
   if (limits.passes > 0) limits.passes -= std::min(passes_swept_, kSweepShare * limits.passes);
   if (t_.choice.solver != Solver::pegasos) {
-    limits = watched(limits, *t_.rows, t_.groups.back().last);
+    limits = watched(limits, *t_.rows, t_.groups.back().last, t_.choice.solver);
   }
   for (std::size_t k = first; k < last; ++k) {
     y.push_back(signs(t_.data, model.problems[k].label));

@@ -165,7 +165,8 @@ class Recount {
     const Limits limits = {.gap = options_.gap / 2,
                            .seconds = std::numeric_limits<double>::infinity(),
                            .stop = options_.stop};
-    Monitor monitor(watched(limits, *asked.data, model_.problems.size()), clock, k, nobody);
+    Monitor monitor(watched(limits, *asked.data, model_.problems.size(), Solver::dual), clock, k,
+                    nobody);
     return newton_may_follow(*asked.data, asked.dimension())
                ? solve_in_turns(asked, Solver::dual, {}, monitor, pool_).alpha
                : solve_dual(asked, {}, monitor, pool_).alpha;

@@ -49,6 +49,7 @@ class AllReduceRisk final : public Risk {
     local_->merge(into, from, u, v);
   }
   void drop(std::size_t slot) override { local_->drop(slot); }
+  void grow(std::size_t slots) override { local_->grow(slots); }
   std::span<const double> gram() const override { return local_->gram(); }
   std::vector<double> statuses(std::span<const double> beta) override {
     return local_->statuses(beta);

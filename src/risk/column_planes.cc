@@ -125,6 +125,12 @@ class ColumnPlanes final : public PlaneVectors {
     follow();
   }
 
+  void grow(std::size_t slots) override {
+    PlaneVectors::grow(slots);
+    planes_.resize(slots);
+    taken_.resize(slots);
+  }
+
   void archive(Archive& archive, const std::vector<bool>& taken) override {
     archive.sized(gram_, slots_ * slots_);
     for (std::vector<double>* const point : {&running_, &anchor_, &trial_, &mark_}) {
@@ -218,11 +224,11 @@ class ColumnPlanes final : public PlaneVectors {
 }  // namespace
 
 template <class Value>
-std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<Value>& rows, std::size_t slots,
-                                                 Comm* comm) {
-  return std::make_unique<ColumnPlanes<Value>>(rows, slots, comm);
+std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<Value>& rows,
+                                                 const RiskOptions& options) {
+  return std::make_unique<ColumnPlanes<Value>>(rows, options.slots, options.comm);
 }
-template std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<float>&, std::size_t, Comm*);
-template std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<double>&, std::size_t, Comm*);
+template std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<float>&, const RiskOptions&);
+template std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<double>&, const RiskOptions&);
 
 }  // namespace hinge

@@ -44,8 +44,8 @@ class CpuRisk final : public Risk {
         anchor_(m.rows),
         trial_(m.rows) {
     by_rows_ = planes_by_rows(m.rows, rows_.passes.dimension(), options);
-    vectors_ = by_rows_ ? make_row_planes(rows_, options.slots, statuses_, now_)
-                        : make_column_planes(rows_, options.slots, comm_);
+    vectors_ = by_rows_ ? make_row_planes(rows_, options, statuses_, now_)
+                        : make_column_planes(rows_, options);
   }
 
   double begin(std::span<const double> w) override {
@@ -297,6 +297,11 @@ class CpuRisk final : public Risk {
     vectors_->widen(all_, trial_.data());
     add_bias(all_, bias_.trial, trial_);
     objective_ += all_.size();
+  }
+
+  void grow(std::size_t slots) override {
+    vectors_->grow(slots);
+    statuses_.grow(slots);
   }
 
   void archive(Archive& archive, const std::vector<bool>& taken) override {
@@ -617,9 +622,9 @@ std::uint64_t CpuRisk<Value>::keep_near(double moved, double radius) {
 
 double cpu_risk_memory(std::uint64_t rows, std::uint64_t dimension, const RiskOptions& options) {
   const auto m = static_cast<double>(rows), d = static_cast<double>(dimension),
-             n = static_cast<double>(options.slots);
+             n = static_cast<double>(options.most());
   const bool by_rows = planes_by_rows(rows, dimension, options);
-  const double vectors = by_rows && !keeps_vectors(options.slots, dimension) ? 0 : n * d;
+  const double vectors = by_rows && !keeps_vectors(options.most(), dimension) ? 0 : n * d;
   // Scores, vectors and statuses of the planes; margins, weights, lists of rows; vectors that are
   // worked with; inner products and their factor.
   return 8 * (by_rows ? n * m : 0.0) + 8 * vectors + n * m / 8 + 80 * m + 48 * d + 16 * n * n;

@@ -57,6 +57,8 @@ class PlaneStatuses {
   // out[i] += sum_k coefficients[k] s_ik, over the slots in order
   void spread(std::span<const double> coefficients, std::span<double> out, Pool& pool) const;
 
+  void grow(std::size_t slots) { planes_.resize(slots); }
+
   void archive(Archive& archive, const std::vector<bool>& taken);  // which slots have a plane
 
  private:

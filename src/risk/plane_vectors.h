@@ -11,10 +11,13 @@
 // of the newest plane.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "risk/passes.h"
@@ -109,9 +112,9 @@ ActiveRows RiskRows<Value>::cut(std::vector<std::uint64_t> list) const {
 
 // Whether planes by rows are kept as vectors too, where these are short: rows that become active
 // meet them sooner.
-inline bool keeps_vectors(std::size_t slots, std::uint64_t dimension) {
+inline bool keeps_vectors(std::size_t most_slots, std::uint64_t dimension) {
   constexpr std::size_t kVectors = std::size_t{1} << 23;  // numbers
-  return slots * dimension <= kVectors;
+  return most_slots * dimension <= kVectors;
 }
 
 class PlaneVectors {
@@ -147,6 +150,17 @@ class PlaneVectors {
   // trial <- anchor, anchor <- mark; margins of the trial on all rows.
   virtual void widen(const ActiveRows& all, double* margins) = 0;
 
+  // Room for so many planes, more than now.
+  virtual void grow(std::size_t slots) {
+    std::vector<double> gram(slots * slots);
+    for (std::size_t j = 0; j < slots_; ++j) {
+      std::copy_n(gram_.begin() + static_cast<std::ptrdiff_t>(j * slots_), slots_,
+                  gram.begin() + static_cast<std::ptrdiff_t>(j * slots));
+    }
+    gram_ = std::move(gram);
+    slots_ = slots;
+  }
+
   // `taken` says which slots have a plane.
   virtual void archive(Archive& archive, const std::vector<bool>& taken) = 0;
 
@@ -175,17 +189,16 @@ class PlaneVectors {
   // What rounding does to sums over planes or rows, of the sum of their sizes; generously.
   static constexpr double kRounding = 16 * std::numeric_limits<double>::epsilon();
 
-  const std::size_t slots_;
+  std::size_t slots_;
   std::vector<double> gram_;
 };
 
-// `comm` as in RiskOptions, or none.
+// Slots and `comm` as in RiskOptions.
 template <class Value>
-std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<Value>& rows, std::size_t slots,
-                                                 Comm* comm);
+std::unique_ptr<PlaneVectors> make_column_planes(RiskRows<Value>& rows, const RiskOptions& options);
 // `statuses` and `now` are read when they are needed.
 template <class Value>
-std::unique_ptr<PlaneVectors> make_row_planes(RiskRows<Value>& rows, std::size_t slots,
+std::unique_ptr<PlaneVectors> make_row_planes(RiskRows<Value>& rows, const RiskOptions& options,
                                               const PlaneStatuses& statuses, const RowBits& now);
 
 }  // namespace hinge

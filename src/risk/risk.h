@@ -19,6 +19,7 @@
 // Sums, never means: risks over parts of the rows add up.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -93,7 +94,10 @@ class Risk {
   // a_into <- u a_into + v a_from; `from` is free afterwards.
   virtual void merge(std::size_t into, std::size_t from, double u, double v) = 0;
   virtual void drop(std::size_t slot) = 0;
-  // <a_j, a_k> at gram()[j * stride + k], 0 where a slot is free; stride = slots asked for.
+  // Room for so many planes, more than there is and at most RiskOptions::most().
+  virtual void grow(std::size_t slots) = 0;
+  // <a_j, a_k> at gram()[j * stride + k], 0 where a slot is free; the stride is the number of
+  // slots.
   virtual std::span<const double> gram() const = 0;
   // sum_k beta[k] s_ik of every row.
   virtual std::vector<double> statuses(std::span<const double> beta) = 0;
@@ -140,7 +144,9 @@ class Risk {
 enum class ActiveUse : std::uint8_t { all, narrowed, wandering };
 
 struct RiskOptions {
-  std::size_t slots = 100;
+  std::size_t slots = 100;     // room for so many planes,
+  std::size_t most_slots = 0;  // and for so many when it has grown; 0: it will not
+  std::size_t most() const { return std::max(slots, most_slots); }
   ActiveUse use = ActiveUse::all;
   const Kernels* kernels = &best_kernels();
   // On several ranks: search() may return a t that gains so much less than it could, as a share. A

@@ -3,6 +3,7 @@
 // theta holding what planes that are no more have left in it. Of both, the products with every
 // plane are kept up to date by what is known of the rows that flip.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -16,22 +17,22 @@ namespace {
 template <class Value>
 class RowPlanes final : public PlaneVectors {
  public:
-  RowPlanes(RiskRows<Value>& rows, std::size_t slots, const PlaneStatuses& statuses,
+  RowPlanes(RiskRows<Value>& rows, const RiskOptions& options, const PlaneStatuses& statuses,
             const RowBits& now)
-      : PlaneVectors(slots),
+      : PlaneVectors(options.slots),
         rows_(rows),
         statuses_(statuses),
         now_(now),
-        scores_(rows.m.rows * slots),
+        scores_(rows.m.rows * slots_),
         stamp_(rows.m.rows),
-        serial_(slots),
-        with_running_(slots),
-        with_anchor_(slots),
-        with_mark_(slots),
-        with_trial_(slots),
-        beta_(slots),
-        gamma_(slots) {
-    if (keeps_vectors(slots, rows.passes.dimension())) vectors_.resize(slots);
+        serial_(slots_),
+        with_running_(slots_),
+        with_anchor_(slots_),
+        with_mark_(slots_),
+        with_trial_(slots_),
+        beta_(slots_),
+        gamma_(slots_) {
+    if (keeps_vectors(options.most(), rows.passes.dimension())) vectors_.resize(slots_);
   }
 
   bool narrows_well() const override { return !vectors_.empty(); }
@@ -215,6 +216,20 @@ class RowPlanes final : public PlaneVectors {
     segment_.product = dot(trial_, point_);
   }
 
+  void grow(std::size_t slots) override {
+    const std::size_t before = slots_;
+    PlaneVectors::grow(slots);
+    std::vector<double> scores(rows_.m.rows * slots);
+    for (std::uint64_t i = 0; i < rows_.m.rows; ++i) {
+      std::copy_n(scores_.begin() + static_cast<std::ptrdiff_t>(i * before), before,
+                  scores.begin() + static_cast<std::ptrdiff_t>(i * slots));
+    }
+    scores_ = std::move(scores);
+    serial_.resize(slots);
+    if (!vectors_.empty()) vectors_.resize(slots);
+    for (std::vector<double>* const numbers : by_slot()) numbers->resize(slots);
+  }
+
   void archive(Archive& archive, const std::vector<bool>& taken) override {
     const std::size_t rows = rows_.m.rows, dimension = rows_.passes.dimension();
     archive.sized(gram_, slots_ * slots_);
@@ -227,10 +242,7 @@ class RowPlanes final : public PlaneVectors {
     archive.sized(point_, dimension);
     archive.sized_or_empty(trial_, dimension);
     archive.sized(vectors_, vectors_.size());
-    for (std::vector<double>* const numbers :
-         {&with_running_, &with_anchor_, &with_mark_, &with_trial_, &beta_, &gamma_}) {
-      archive.sized(*numbers, slots_);
-    }
+    for (std::vector<double>* const numbers : by_slot()) archive.sized(*numbers, slots_);
     archive.sized_or_empty(theta_, rows);
     archive(running_anchor_, running_mark_, running_trial_, fade_, segment_);
     for (std::size_t slot = 0; slot < slots_; ++slot) {
@@ -244,6 +256,9 @@ class RowPlanes final : public PlaneVectors {
  private:
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
+  std::array<std::vector<double>*, 6> by_slot() {
+    return {&with_running_, &with_anchor_, &with_mark_, &with_trial_, &beta_, &gamma_};
+  }
   double* scores_of(std::uint64_t i) { return scores_.data() + i * slots_; }
   double dot(const std::vector<double>& x, const std::vector<double>& y) const {
     return rows_.kernels.dot_dense(x.data(), y.data(), x.size());
@@ -393,13 +408,13 @@ class RowPlanes final : public PlaneVectors {
 }  // namespace
 
 template <class Value>
-std::unique_ptr<PlaneVectors> make_row_planes(RiskRows<Value>& rows, std::size_t slots,
+std::unique_ptr<PlaneVectors> make_row_planes(RiskRows<Value>& rows, const RiskOptions& options,
                                               const PlaneStatuses& statuses, const RowBits& now) {
-  return std::make_unique<RowPlanes<Value>>(rows, slots, statuses, now);
+  return std::make_unique<RowPlanes<Value>>(rows, options, statuses, now);
 }
-template std::unique_ptr<PlaneVectors> make_row_planes(RiskRows<float>&, std::size_t,
+template std::unique_ptr<PlaneVectors> make_row_planes(RiskRows<float>&, const RiskOptions&,
                                                        const PlaneStatuses&, const RowBits&);
-template std::unique_ptr<PlaneVectors> make_row_planes(RiskRows<double>&, std::size_t,
+template std::unique_ptr<PlaneVectors> make_row_planes(RiskRows<double>&, const RiskOptions&,
                                                        const PlaneStatuses&, const RowBits&);
 
 }  // namespace hinge

@@ -18,6 +18,10 @@ constexpr double kMostWork = 8e9, kFewPasses = 100, kPasses = 10'000;
 constexpr double kSmallText = 1e6, kLeastValue = 4, kLeastRow = 2;  // bytes
 constexpr double kJudgeAfter = 0.4;
 
+// Cutting planes come nearer with every step: on small data those that are lost beyond doubt are
+// found out after this share of the work, a tenth of a second.
+constexpr double kLostAfter = 0.0125;
+
 // Newton follows where descent, after this share of the work that newton would take, is on its way
 // to take so many times as much; but not before there was any work to speak of.
 constexpr double kChangeAfter = 0.5, kChangeAbove = 2, kLeastWork = 1e6;
@@ -28,7 +32,7 @@ constexpr double kRoundingGap = 1e-6;           // below it a stall is rounding,
 
 }  // namespace
 
-Limits watched(Limits limits, const Dataset& rows, std::size_t problems) {
+Limits watched(Limits limits, const Dataset& rows, std::size_t problems, Solver solver) {
   limits.pass_work = static_cast<double>(rows.nonzeros()) + 10 * static_cast<double>(rows.rows());
   limits.iteration_work = 1000 + 2 * static_cast<double>(rows.features());
   const double text = kLeastValue * static_cast<double>(rows.nonzeros()) +
@@ -37,6 +41,7 @@ Limits watched(Limits limits, const Dataset& rows, std::size_t problems) {
                                                    kFewPasses * limits.pass_work)
                                         : std::max(kMostWork, kPasses * limits.pass_work);
   limits.pace = {.least = kJudgeAfter * most, .most = most};
+  if (cutting_planes(solver) && text < kSmallText) limits.pace.soonest = kLostAfter * most;
   return limits;
 }
 

@@ -12,9 +12,9 @@
 
 namespace hinge {
 
-// The same limits, and work is counted: a run on these rows, one of so many problems, ends when it
-// is lost.
-Limits watched(Limits limits, const Dataset& rows, std::size_t problems);
+// The same limits, and work is counted: a run on these rows, of one of so many problems, ends when
+// it is lost.
+Limits watched(Limits limits, const Dataset& rows, std::size_t problems, Solver solver);
 
 // Whether newton may take the place of descent on so many columns of these rows: it is a matter of
 // matrices that must not be large, and never of the machine.

@@ -48,13 +48,16 @@ constexpr double kUnsure = 0.1;  // of the gap: a bound that may be off by more 
 // In multiples of w_t - w_b. A step of t multiplies what rounding did to the margins of w_b so far
 // by |1 - t|: more than 2 would let it grow.
 constexpr double kLongestStep = 2;
+constexpr double kStepWork = 4000;  // nanoseconds of a step, also on a handful of rows: measured
 constexpr double kLeastTry = 1e-3;  // of the three-point search, lest it take long to grow again
 
 RiskOptions risk_options(Solver method, const PlaneOptions& options) {
   RiskOptions risk;
-  risk.slots = static_cast<std::size_t>(options.planes != 0        ? options.planes
-                                        : method == Solver::active ? kPlanesActive
-                                                                   : kPlanes);
+  const std::uint64_t planes = options.planes != 0        ? options.planes
+                               : method == Solver::active ? kPlanesActive
+                                                          : kPlanes;
+  risk.most_slots = static_cast<std::size_t>(planes);
+  risk.slots = static_cast<std::size_t>(std::min(planes, kPlanes));  // most runs need no more
   risk.use = method == Solver::active  ? ActiveUse::wandering
              : method == Solver::focus ? ActiveUse::narrowed
                                        : ActiveUse::all;
@@ -79,6 +82,7 @@ class CuttingPlane {
         before_(before),
         on_ranks_(options.comm != nullptr),
         slots_(risk_options(method, options.planes).slots),
+        most_slots_(risk_options(method, options.planes).most()),
         start_(options.start),
         pool_(pool),
         resume_(options.resume),
@@ -103,6 +107,10 @@ class CuttingPlane {
   // Between two steps; no round of focus is under way.
   void archive(Archive& archive) {
     archive(monitor_);
+    std::size_t slots = slots_;
+    archive(slots);
+    archive.require(slots >= slots_ && slots <= most_slots_);
+    if (slots > slots_) grow(slots);
     archive.sized(b_, slots_);
     archive.sized(beta_, slots_);
     archive.sized(taken_, slots_);
@@ -222,12 +230,13 @@ class CuttingPlane {
     dual_ = std::max(dual_, dual);
   }
 
-  // In about nanoseconds: that of the small problem, and of a plane and a point made of planes.
+  // In about nanoseconds: that of any step, of the small problem, and of a plane and a point made
+  // of planes.
   double plane_work(const QpAnswer& answer) const {
     const auto planes = static_cast<double>(age_.size());
     const auto length =
         static_cast<double>(risk_->by_rows() ? problem_.data->rows() : problem_.dimension());
-    return static_cast<double>(answer.steps) * planes * planes + planes * length;
+    return kStepWork + static_cast<double>(answer.steps) * planes * planes + planes * length;
   }
 
   double bound() {
@@ -381,9 +390,18 @@ class CuttingPlane {
     beta_[slot] = 0;
   }
 
-  // A free slot. When there is none: planes without a part in the bound go, but for the newest;
-  // else the two oldest become one, which keeps the bound.
+  void grow(std::size_t slots) {
+    risk_->grow(slots);
+    b_.resize(slots);
+    beta_.resize(slots);
+    taken_.resize(slots);
+    slots_ = slots;
+  }
+
+  // A free slot. When there is none, and may not be more: planes without a part in the bound go,
+  // but for the newest; else the two oldest become one, which keeps the bound.
   std::size_t room() {
+    if (age_.size() == slots_ && slots_ < most_slots_) grow(std::min(2 * slots_, most_slots_));
     if (age_.size() == slots_) {
       for (std::size_t k = 0; k + 1 < age_.size();) {
         if (beta_[age_[k]] > 0) {
@@ -563,7 +581,8 @@ class CuttingPlane {
   Monitor& monitor_;
   Work before_;
   const bool on_ranks_;
-  const std::size_t slots_;
+  std::size_t slots_;
+  const std::size_t most_slots_;
   const std::span<const Start> start_;
   Pool& pool_;
   const std::span<const std::byte> resume_;

@@ -113,6 +113,7 @@ class Monitor {
   bool report(Progress progress) {
     const double work = progress.data_passes * limits_.pass_work +
                         static_cast<double>(progress.iteration) * limits_.iteration_work + work_;
+    passes_per_work_ = work > 0 ? progress.data_passes / work : 0;
     progress.iteration += before_.iteration;
     progress.data_passes += before_.data_passes;
     if (changes_ > 0) take_best_of(progress);
@@ -165,7 +166,7 @@ class Monitor {
 
   // Whether it was ended because it crawls; then how many passes it lacked at its pace, about.
   bool crawls() const { return crawls_; }
-  double passes_left() const { return pace_.left() / limits_.pass_work; }
+  double passes_left() const { return pace_.left() * passes_per_work_; }
 
   // The state of what is judged here belongs to that of the solver, and comes first in it.
   void archive(Archive& archive) {
@@ -224,7 +225,8 @@ class Monitor {
   const std::function<void(const Progress&)>& observer_;
   StateKeeper* keeper_;
   Pace pace_;
-  double work_ = 0;           // since the solver began, besides passes and iterations
+  double work_ = 0;  // since the solver began, besides passes and iterations
+  double passes_per_work_ = 0;
   std::uint8_t changes_ = 0;  // of solvers,
   Progress before_ = {};      // and what they came to
   bool crawls_ = false;

@@ -3,6 +3,7 @@
 // is the same in every run, on any machine.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -12,8 +13,11 @@
 namespace hinge {
 
 struct PaceLimit {
-  double least = 0;  // work before which nothing is judged
+  double least = 0;  // work after which a run is judged
   double most = 0;   // that a run may take; 0 = any amount
+  // Work after which a run is judged already that is lost beyond doubt: as many times too slow as
+  // the work done is less than `least`. 0: none is.
+  double soonest = 0;
 };
 
 class Pace {
@@ -25,13 +29,15 @@ class Pace {
   bool crawls(double work, double gap, double target) {
     if (limit_.most == 0 || target == 0) return false;
     if (work > kApart * records_.back().work) records_.push_back({work, gap});
-    if (work < limit_.least || gap <= target) return false;
+    const double from = limit_.soonest > 0 ? std::min(limit_.soonest, limit_.least) : limit_.least;
+    if (work < from || gap <= target) return false;
     std::size_t at = records_.size() - 1;
     while (records_[at].work > work / 2) --at;
     const double fallen = std::log(records_[at].gap / gap);
     left_ = fallen > 0 ? std::log(gap / target) / fallen * (work - records_[at].work)
                        : std::numeric_limits<double>::infinity();
-    return work + left_ > limit_.most;
+    const double trust = work < limit_.least ? work / limit_.least : 1;
+    return trust * (work + left_) > limit_.most;
   }
 
   // Work from the last record to the target, at this pace; infinite: there was no progress at all.
