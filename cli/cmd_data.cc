@@ -302,8 +302,13 @@ void add_generate(CLI::App& app, Action& action) {
       ->add_option("--like", generate->options.like,
                    "ccat, cov1, real-sim, news20 or dense (default ccat)")
       ->type_name("NAME");
-  add_count(*command, "--rows", generate->options.rows, "default: as many as the set it is like");
-  add_count(*command, "--features", generate->options.features, "default: likewise");
+  const auto above_zero = [](const std::string& text) {
+    return text == "0" ? std::string("expected a whole number above 0, got \"0\"") : std::string();
+  };
+  add_count(*command, "--rows", generate->options.rows, "default: as many as the set it is like")
+      ->check(above_zero);
+  add_count(*command, "--features", generate->options.features, "default: likewise")
+      ->check(above_zero);
   add_count(*command, "--seed", generate->options.seed, "default 1");
   add_threads(*command, generate->options.threads);
   generate->replacing.add_to(*command);

@@ -29,11 +29,18 @@ void on_signal(int number) {
     g_signalled = now;
     g_signal = number;
     g_stop.store(true, std::memory_order_relaxed);
+    alarm(1);
     return;
   }
   const auto nanoseconds =
       (now.tv_sec - g_signalled.tv_sec) * 1'000'000'000LL + (now.tv_nsec - g_signalled.tv_nsec);
   if (number != g_signal || nanoseconds > 100'000'000) _exit(128 + number);
+}
+
+// Once there was a signal every second interrupts a wait for whoever should read a named pipe: the
+// wait may have begun after the signal.
+void on_alarm(int) {
+  alarm(1);
 }
 
 void on_request(int) {
@@ -71,6 +78,8 @@ void install_signal_handlers() {
   if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) {
     sigaction(SIGHUP, &action, nullptr);
   }
+  action.sa_handler = on_alarm;
+  sigaction(SIGALRM, &action, nullptr);
   action.sa_handler = on_request;
   action.sa_flags = SA_RESTART;
   sigaction(SIGUSR1, &action, nullptr);

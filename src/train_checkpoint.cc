@@ -235,6 +235,10 @@ Checkpoint load_one(const std::string& path) {
 }  // namespace
 
 Checkpoint load_checkpoint(const std::string& path, std::vector<Error>& warnings) {
+  // It is read more than once, which a pipe is not.
+  if (struct stat info{}; stat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode)) {
+    fail("io.not-a-file", fmt::format("cannot read {}: a checkpoint is no pipe", escape(path)));
+  }
   const std::string previous = previous_of(real_name(path));
   try {
     return load_one(path);

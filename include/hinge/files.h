@@ -1,6 +1,8 @@
 // The one way hinge writes a file. A reader of `path` sees the old file or the whole new one, never
 // a part of it: bytes go to a temporary file in the same folder, which is synced and then renamed.
-// "-", pipes and devices cannot be renamed onto; they are written as streams with checked errors.
+// What a process that was killed leaves of one, NAME.tmp. and 16 hexadecimal digits, the next one
+// that writes NAME removes (on local file systems, whose locks tell who is alive). "-", pipes and
+// devices cannot be renamed onto; they are written as streams with checked errors.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +21,8 @@ class OutputFile {
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&& other) noexcept;
 
-  // Fails with io.create or io.permission.
+  // Fails with io.create or io.permission. A named pipe is waited for until somebody reads it, or a
+  // signal comes that ends such waits (run.interrupted); so it is when a reader takes no more.
   static Result<OutputFile> create(const std::string& path);
 
   // Before anything is written: neither its group nor others shall be able to write to the file,
@@ -55,6 +58,8 @@ class OutputFile {
   std::uint64_t written_ = 0;
   int fd_ = -1;
   bool only_owner_writes_ = false;
+  int held_ = -1;  // the same file after sync(): locked, so that nobody takes it for a leftover
+  bool pipe_ = false;
 };
 
 // Whether create(path) would succeed, without leaving anything behind. Lets a long run fail before

@@ -180,6 +180,68 @@ TEST_F(OutputFile, LinkAtTheTemporaryNameIsNotFollowed) {
   EXPECT_EQ(read_file(folder_ / "out"), "new");
 }
 
+TEST_F(OutputFile, ALoopOfLinksIsAnError) {
+  std::filesystem::create_symlink("b", folder_ / "a");
+  std::filesystem::create_symlink("a", folder_ / "b");
+  const Error error = create_error(folder_ / "a");
+  EXPECT_EQ(error.id, "io.create");
+  EXPECT_NE(error.message.find("Too many levels of symbolic links"), std::string::npos);
+  EXPECT_EQ(folder_.names(), (Names{"a", "b"}));
+}
+
+TEST_F(OutputFile, NamesMayBeAsLongAsTheyGet) {
+  for (const std::size_t size : {234U, 235U, 244U, 255U}) {
+    std::string name;  // letters of two bytes
+    while (name.size() + 2 <= size) name += "\xc3\xa9";
+    name.resize(size, 'x');
+    save(folder_ / name, "long");
+    EXPECT_EQ(read_file(folder_ / name), "long");
+    EXPECT_EQ(folder_.names(), Names{name});
+    std::filesystem::remove(folder_ / name);
+  }
+  EXPECT_EQ(create_error(folder_ / std::string(256, 'x')).id, "io.create");
+}
+
+// A process that is killed leaves its temporary file; one that lives has its own still.
+TEST_F(OutputFile, LeftoversOfTheDeadAreRemoved) {
+  for (const std::string& name : {std::string("model"), std::string(250, 'x')}) {
+    const auto leave = [&] {
+      const pid_t child = fork();
+      if (child == 0) {
+        File file = open(folder_ / name);
+        static_cast<void>(file.write(std::string(3000000, 'x')).ok());
+        raise(SIGKILL);
+      }
+      int status = 0;
+      return waitpid(child, &status, 0) == child && WIFSIGNALED(status);
+    };
+    ASSERT_TRUE(leave());
+    ASSERT_TRUE(leave());
+    ASSERT_EQ(folder_.names().size(), 1U);  // of two one was removed already
+    File alive = open(folder_ / name), synced = open(folder_ / name);
+    ASSERT_TRUE(alive.write("alive").ok());
+    ASSERT_TRUE(synced.write("synced").ok());
+    ASSERT_TRUE(synced.sync().ok());
+    EXPECT_EQ(folder_.names().size(), 2U);
+    save(folder_ / name, "third");
+    ASSERT_TRUE(synced.commit().ok());
+    EXPECT_EQ(read_file(folder_ / name), "synced");
+    ASSERT_TRUE(alive.commit().ok());
+    EXPECT_EQ(read_file(folder_ / name), "alive");
+    EXPECT_EQ(folder_.names(), Names{name});
+    std::filesystem::remove(folder_ / name);
+  }
+}
+
+TEST_F(OutputFile, FilesOfOthersAreNoLeftovers) {
+  const Names others = {"model.tmp.0123456789abcde", "model.tmp.0123456789abcdef0",
+                        "model.tmp.0123456789abcdeg", "model.tmp.1.0",
+                        "other.tmp.0123456789abcdef"};
+  for (const std::string& name : others) write_file(folder_ / name, "mine");
+  save(folder_ / "model", "new");
+  EXPECT_EQ(folder_.names().size(), others.size() + 1);
+}
+
 TEST_F(OutputFile, NewFilesFollowTheUmask) {
   const mode_t old = umask(027);
   save(folder_ / "a", "x");
@@ -205,6 +267,13 @@ TEST_F(OutputFile, ReplacedFilesKeepTheirMode) {
     save(folder_ / "model", "new");
     EXPECT_EQ(mode(folder_ / "model"), wanted);
   }
+}
+
+TEST_F(OutputFile, SpecialBitsAreNotCarriedOver) {
+  write_file(folder_ / "model", "old");
+  ASSERT_EQ(chmod((folder_ / "model").c_str(), 06755), 0);
+  save(folder_ / "model", "new");
+  EXPECT_EQ(mode(folder_ / "model"), 0755U);
 }
 
 TEST_F(OutputFile, MissingFolder) {

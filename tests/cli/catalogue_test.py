@@ -1269,8 +1269,8 @@ class Binary(Scenes):
         self.refused(80, "cache.truncated", "train", "x", "m", place="x", preexec_fn=mapping_fails)
 
     def traps(self, name, count):
-        """For preexec_fn: links at the temporary names that this very process would take."""
-        return lambda: [os.symlink("victim", f"{name}.tmp.{os.getpid()}.{i}") for i in range(count)]
+        """For preexec_fn: links at names that leftovers of other processes could have."""
+        return lambda: [os.symlink("victim", f"{name}.tmp.{i:016x}") for i in range(count)]
 
     def test_B16_link_at_the_temporary_name(self):
         self.write("victim", "precious")

@@ -234,6 +234,12 @@ class GenerateTest(Case):
                 self.assertEqual(sum(len(x) for _, x in data), found["nonzeros"])
                 self.assertTrue(all(list(x) == sorted(x) and all(x.values()) for _, x in data))
 
+    def test_generate_nothing(self):
+        for option in ("--rows", "--features"):
+            run = self.hinge("generate", "g.svm", option, "0", code=64)
+            self.assertIn("[usage.value]", run.err)
+        self.assertNotIn("g.svm", self.files())
+
     def test_the_same_bytes_for_the_same_options(self):
         def make(*more):
             return self.hinge("generate", "-", "--like", "ccat", "--rows", "500", *more).out

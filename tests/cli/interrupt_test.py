@@ -152,6 +152,53 @@ COMMANDS = [
 ]
 
 
+class OutputPipeTest(InterruptCase):
+    """Named pipes as outputs that nobody reads, or not to the end."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("d.svm", to_text(make_rows(40, 5, 1)))
+        os.mkfifo(self.dir / "pipe")
+
+    def assertInterrupted(self, process, text):
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        run = self.finish(process)
+        self.assertLess(time.monotonic() - begun, LIMIT)
+        self.assertEqual(run.code, 130, run)
+        self.assertIn(text, run.err)
+        self.assertIn("[run.interrupted]", run.err)
+
+    def test_a_model_that_nobody_reads(self):
+        process = self.start("train", "d.svm", "pipe")
+        self.wait(lambda: waiting(process), process, "it waits")
+        self.assertInterrupted(process, "nobody reads pipe")
+
+    def test_a_trace_that_nobody_reads(self):
+        process = self.start("train", "d.svm", "m", "--trace", "pipe")
+        while not (self.dir / "m").exists():
+            time.sleep(0.01)
+        self.assertInterrupted(process, "the model was written, the trace was not")
+        self.hinge("verify", "m", "d.svm")
+
+    def test_a_signal_before_the_wait(self):
+        process = self.start("train", "d.svm", "pipe", *HARD.split(), "--solver", "dual", "--time-limit", "100")
+        time.sleep(0.3)
+        self.assertInterrupted(process, "nobody reads pipe")
+
+    def test_a_reader_that_goes(self):
+        process = self.start("train", "d.svm", "m", "--trace", "pipe", *HARD.split(), "--time-limit", "0.5")
+        reader = os.open(self.dir / "pipe", os.O_RDONLY)
+        os.close(reader)
+        run = self.finish(process)
+        self.assertIn(run.code, (0, 74), run)
+        self.assertTrue((self.dir / "m").exists())
+
+    def test_a_checkpoint_is_no_pipe(self):
+        run = self.hinge("train", "d.svm", "m", "--resume", "pipe", code=66)
+        self.assertIn("[io.not-a-file]", run.err)
+
+
 class CommandTest(InterruptCase):
     def test_commands(self):
         self.hinge("generate", "d.svm", "--like", "real-sim", "--rows", "5000" if LONG else "500")

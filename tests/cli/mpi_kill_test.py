@@ -94,7 +94,7 @@ class KillTest(MpiCase):
             if path.name in ("c", "c.previous"):
                 self.hinge("info", path)
             elif path.name != "m":  # a lock, and what was being written, under a name that nobody reads
-                self.assertRegex(path.name, r"^(c\.lock|[mc]\.tmp\.\d+\.\d+)$")
+                self.assertRegex(path.name, r"^(c\.lock|[mc]\.tmp\.[0-9a-f]{16})$")
             path.unlink()
 
     @at_length("waits for a rank that never answers")

@@ -150,6 +150,20 @@ class OptionsTest(CommandCase):
                 self.assertIn(option[0], run.err)
                 self.assertNotIn("m", self.files())
 
+    def test_memory_follows_the_planes_there_are(self):
+        used = self.train("--solver", "ocas", "--planes", "10000")["peak_memory_bytes"]
+        self.assertLess(used, 100e6)
+        few = self.train("--solver", "ocas", "--gap", "1e-6", "--planes", "1000", model="a")
+        self.assertEqual(few["status"], "converged")
+
+    def test_two_planes_that_crawl_are_found_out(self):
+        rows = [(1, -114.6, 126.6), (-1, 19.1, -88.5), (-1, 120.4, 57.2), (1, -31.2, 10.9), (-1, 72.5, -9.7)]
+        self.write("five.svm", "".join(f"{y:+d} 1:{a} 2:{b}\n" for y, a, b in rows))
+        for bias in ("1", "free"):
+            found = self.train("--solver", "ocas", "--planes", "2", "--cost", "1000", "--gap", "1e-9", "--bias", bias,
+                               "--time-limit", "8", data="five.svm")
+            self.assertNotIn("stopped by a limit", found.get("why", ""))
+
     def test_values(self):
         for option in (["--planes", "1"], ["--planes", "0"], ["--planes", "10001"], ["--planes", "x"], ["--mu", "0"],
                        ["--mu", "1.1"], ["--mu", "-0.1"], ["--mu", "nan"], ["--epochs", "3"], ["--t0", "3"],

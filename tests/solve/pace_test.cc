@@ -44,6 +44,16 @@ TEST(Pace, NoProgressIsFoundOutAtOnceButNotBeforeItIsLookedFor) {
   EXPECT_LT(at, 510);
 }
 
+TEST(Pace, WhatIsLostBeyondDoubtIsFoundOutSooner) {
+  const PaceLimit limit = {.least = 1000, .most = 10'000, .soonest = 50};
+  const double at = crawls_at(Pace(limit), [](double work) { return std::exp(-work / 1e7); });
+  EXPECT_GE(at, 50);
+  EXPECT_LT(at, 60);
+  // Which takes 20,000: twice too slow is believed from half the work on.
+  const auto slow = [](double work) { return std::exp(work / 20'000 * std::log(kTarget)); };
+  EXPECT_GT(crawls_at(Pace(limit), slow), 450);
+}
+
 // Best values wait, then fall: half a run without progress is too much, less is not.
 TEST(Pace, WavesAreAllowed) {
   const auto waves = [](double work) { return std::pow(0.5, std::floor(std::log(work) / 0.3)); };
