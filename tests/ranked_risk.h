@@ -124,6 +124,9 @@ class RankedRisk final : public Risk {
   void drop(std::size_t slot) override {
     call([&](Risk& r, std::size_t) { r.drop(slot); });
   }
+  void grow(std::size_t slots) override {
+    call([&](Risk& r, std::size_t) { r.grow(slots); });
+  }
   std::span<const double> gram() const override {
     const auto now = same<std::vector<double>>(
         [](Risk& r) { return std::vector<double>(r.gram().begin(), r.gram().end()); });

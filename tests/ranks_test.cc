@@ -352,7 +352,7 @@ TEST(ReadShare, NoticesCopiesThatDiffer) {
       ASSERT_EQ(unshare(CLONE_FS), 0);  // a working folder for this thread alone
       ASSERT_EQ(chdir(own.c_str()), 0);
       std::vector<Error> warnings;
-      const Result<Dataset> data = read_share("d.svm", {}, transport, warnings);
+      const Result<Dataset> data = read_share(std::string("d.svm"), {}, transport, warnings);
       const std::lock_guard lock(mutex);
       if (!data.ok()) error = to_string(data.error());
     });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <random>
 
 #include "hinge/stream.h"
@@ -53,6 +54,7 @@ Model learned(std::span<const Row> rows, const StreamOptions& options) {
   return stream.snapshot().value();
 }
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kClasses = 250;
 const StreamOptions kOptions = {.lambda = 0.01, .bias = 1};
 
@@ -171,8 +173,8 @@ TEST(StreamMany, RefusesSumsThatMakeNoSense) {
     return loaded.ok() ? "" : loaded.error().id;
   };
   EXPECT_EQ(id_after([](SharedRows&) {}), "");
-  EXPECT_EQ(id_after([](SharedRows& s) { s.common[1] = 1e999; }), "model.content");
-  EXPECT_EQ(id_after([](SharedRows& s) { s.values[1] = 1e999; }), "model.content");
+  EXPECT_EQ(id_after([](SharedRows& s) { s.common[1] = kInfinity; }), "model.content");
+  EXPECT_EQ(id_after([](SharedRows& s) { s.values[1] = kInfinity; }), "model.content");
   EXPECT_EQ(id_after([](SharedRows& s) { s.ends.back() += 1; }), "model.content");
   EXPECT_EQ(id_after([](SharedRows& s) { s.ends[0] = UINT64_MAX; }), "model.content");
   EXPECT_EQ(id_after([](SharedRows& s) { s.rows[s.ends[0] - 1] = kClasses + 1; }), "model.content");

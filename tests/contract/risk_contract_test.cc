@@ -331,6 +331,12 @@ class Pair {
     return sum > 0 ? trial_weights[into] / sum : 0.5;
   }
 
+  void grow(std::size_t slots) {
+    planes.resize(slots);
+    if (!trial_weights.empty()) trial_weights.resize(slots);
+    risk->grow(slots);
+    check();
+  }
   void drop(std::size_t slot) {
     planes[slot].reset();
     risk->drop(slot);
@@ -650,7 +656,9 @@ TEST_P(RiskContract, AnySequenceOfCalls) {
   for (std::uint64_t seed = 1; seed <= sequences; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    Pair pair(sample_, GetParam().risk.make, options(), pool_);
+    RiskOptions growing = options();
+    growing.most_slots = kSlots + 5;
+    Pair pair(sample_, GetParam().risk.make, growing, pool_);
     pair.begin(random_vector(pair.table.dimension, random.below(2) == 0 ? 0.0 : 0.7, random));
     pair.plane(0, 0);
     if (random.below(2) == 0) {
@@ -660,7 +668,7 @@ TEST_P(RiskContract, AnySequenceOfCalls) {
     }
     std::string calls;
     for (int step = 0; step < 60 && !HasFailure(); ++step) {
-      const char call = "tpppttaassmdrxnnw"[random.below(17)];
+      const char call = "tpppttaassmdrxnnwg"[random.below(18)];
       calls += call;
       SCOPED_TRACE(calls);
       switch (call) {
@@ -700,6 +708,9 @@ TEST_P(RiskContract, AnySequenceOfCalls) {
           break;
         case 'x':
           pair.exact(pair.weights(random));
+          break;
+        case 'g':
+          if (pair.planes.size() == kSlots) pair.grow(kSlots + 5);
           break;
         case 'n':
           if (pair.narrowed()) break;
