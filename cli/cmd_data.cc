@@ -303,7 +303,8 @@ void add_generate(CLI::App& app, Action& action) {
                    "ccat, cov1, real-sim, news20 or dense (default ccat)")
       ->type_name("NAME");
   const auto above_zero = [](const std::string& text) {
-    return text == "0" ? std::string("expected a whole number above 0, got \"0\"") : std::string();
+    const bool zero = !text.empty() && text.find_first_not_of('0') == text.npos;
+    return zero ? "expected a whole number above 0, got \"" + text + "\"" : std::string();
   };
   add_count(*command, "--rows", generate->options.rows, "default: as many as the set it is like")
       ->check(above_zero);

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -453,10 +454,21 @@ Result<void> Train::save(std::vector<TrainReport>& reports) {
   const auto save_start = std::chrono::steady_clock::now();
   std::vector<Model> models;
   for (TrainReport& report : reports) models.push_back(std::move(report.model));
-  Result<void> saved = models.size() > 1
-                           ? save_models(models, model_path)
-                           : save_model(models[0], model_path, model_format(format, model_path));
-  if (!saved.ok()) return saved;
+  const auto save_to = [&](const std::string& path) {
+    return models.size() > 1 ? save_models(models, path)
+                             : save_model(models[0], path, model_format(format, model_path));
+  };
+  Result<void> saved = save_to(model_path);
+  if (!saved.ok()) {
+    // Nobody reads on in a named pipe: the work of hours is not lost to that.
+    const std::string beside = model_path + ".model";
+    std::error_code none;
+    if (std::filesystem::is_fifo(model_path, none) &&
+        check_replaces(beside, FileKind::model).ok() && save_to(beside).ok()) {
+      outcome = fmt::format("the model is in {} instead", escape(beside));
+    }
+    return saved;
+  }
   for (std::size_t k = 0; k < models.size(); ++k) reports[k].model = std::move(models[k]);
   // The model first: it must not be lost to a trace that cannot be written.
   outcome = "the model was written, the trace was not";

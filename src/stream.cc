@@ -95,7 +95,7 @@ class Stream::State {
   explicit State(const StreamOptions& options)
       : options_(options),
         rest_(options.labels.empty() || options.labels.size() > StreamPlanes::kFewPlanes),
-        planes_(options.bias, choose_kernels(options.instruction_set)) {
+        planes_(options.bias, rest_, choose_kernels(options.instruction_set)) {
     check_options(options_, "usage.value");
     options_.class_weights = merged(options_.class_weights);
     std::ranges::sort(options_.labels);
@@ -131,9 +131,10 @@ class Stream::State {
         for (std::size_t k = 0; k < planes; ++k) {
           column[plane_of(k)] = s.sums[k * model.width() + j];
         }
-        if (rest_ && !s.rest)
+        if (rest_ && !s.rest) {
           column[0] = middle(
               {column.begin() + 1, column.begin() + 1 + static_cast<std::ptrdiff_t>(planes)});
+        }
       }
       if (std::ranges::all_of(column, [](double v) { return v == 0; })) continue;
       const std::size_t number = model.columns.empty() ? j : model.columns[j];

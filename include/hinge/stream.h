@@ -52,7 +52,8 @@ struct StreamOptions {
   Precision precision = Precision::f32;     // of the rows to come: only noted in the model
   std::uint64_t max_classes = kMaxClasses;  // one more is refused (limit.classes)
   // Bytes that the sums and what saving them takes may have; a row that needs more is refused
-  // (memory.limit). 0: nine tenths of what the machine has (memory.model).
+  // (memory.limit). 0: nine tenths of what the machine has, or ulimit -v allows
+  // (memory.model).
   std::uint64_t memory = 0;
   InstructionSet instruction_set = InstructionSet::automatic;  // never changes the result
 };

@@ -1,6 +1,7 @@
 #include "base/buffer.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,14 @@ std::uint64_t physical_memory() {
   const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
   if (pages <= 0 || size <= 0) return SIZE_MAX;
   return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size);
+}
+
+std::uint64_t memory_in_reach() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return physical_memory();
+  }
+  return std::min<std::uint64_t>(limit.rlim_cur, physical_memory());
 }
 
 namespace detail {

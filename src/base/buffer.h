@@ -43,6 +43,8 @@ inline std::vector<double> huge_vector(std::size_t size, double value = 0) {
 
 // Bytes of memory this machine has; SIZE_MAX when it does not say.
 std::uint64_t physical_memory();
+// That, or less where this process has a limit (ulimit -v).
+std::uint64_t memory_in_reach();
 
 template <class T>
 class Buffer {

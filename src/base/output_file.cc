@@ -178,9 +178,10 @@ void remove_leftover(const std::string& path) {
   static_cast<void>(close(fd));
 }
 
-// Removes what processes that were killed have left. What cannot be removed stays: it is in
-// nobody's way.
-void remove_leftovers(const std::string& folder, const std::string& prefix) {
+// Removes what processes that were killed have left beside `own`. What cannot be removed stays: it
+// is in nobody's way.
+void remove_leftovers(const std::string& folder, const std::string& prefix,
+                      const std::string& own) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(folder.c_str()), closedir);
   if (entries == nullptr) return;
   const std::size_t slash = prefix.rfind('/') + 1;
@@ -189,7 +190,8 @@ void remove_leftovers(const std::string& folder, const std::string& prefix) {
     const std::string_view name = entry->d_name;
     if (name.size() != begin.size() + kDigits || !name.starts_with(begin)) continue;
     if (name.substr(begin.size()).find_first_not_of("0123456789abcdef") != name.npos) continue;
-    remove_leftover(prefix.substr(0, slash) + std::string(name));
+    const std::string path = prefix.substr(0, slash) + std::string(name);
+    if (path != own) remove_leftover(path);
   }
 }
 
@@ -287,7 +289,7 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
       }
     }
     if (out.fd_ < 0) fail_errno("io.create", path, "create", errno);
-    if (locks_are_seen(out.fd_)) remove_leftovers(out.folder_, prefix);
+    if (locks_are_seen(out.fd_)) remove_leftovers(out.folder_, prefix, out.temporary_);
     return out;
   });
 }

@@ -42,6 +42,8 @@ class SharedPlanes {
 
   double common(std::size_t column) const { return common_[column]; }
   std::span<const Block> own(std::size_t column) const { return own_[column]; }
+  // Numbers of the blocks that some of these columns have, ascending.
+  std::vector<std::uint32_t> blocks_of(std::span<const std::uint32_t> columns) const;
 
   // out[c] = <v_c, x>, c < planes(), rounded up to whole blocks
   template <class Value>
@@ -88,7 +90,6 @@ class SharedPlanes {
 
  private:
   static std::size_t block_count(std::size_t planes) { return (planes + kBlock - 1) / kBlock; }
-  std::vector<std::uint32_t> blocks_of(std::span<const std::uint32_t> columns) const;  // ascending
   std::size_t missing_in(std::uint32_t column) const;  // blocks that are needed
 
   std::size_t planes_;

@@ -181,13 +181,40 @@ class SharedScorer {
     }
   }
 
+  // The bits are those of linear_scores(): the weights a row meets are put side by side, and taken
+  // by the same kernel.
   template <class Value>
   void scores(const RowRun<Value>& rows, double* out) const {
+    constexpr std::size_t kBlock = SharedPlanes::kBlock;
+    const Kernels& kernels = best_kernels();
     const std::size_t problems = planes_.planes() - 1;
-    std::vector<double> all(planes_.planes() + SharedPlanes::kBlock);
+    std::vector<std::uint32_t> places;
+    std::vector<double> common, own;
+    std::vector<std::size_t> next;  // of each column, the first block not yet met
     for (std::uint64_t i = rows.begin; i < rows.end; ++i, out += problems) {
-      planes_.scores(known_part(row_of(rows.m, i), planes_.columns()), all.data());
-      std::copy_n(all.begin() + 1, problems, out);
+      const SparseRow<Value> row = known_part(row_of(rows.m, i), planes_.columns());
+      while (places.size() < row.size) places.push_back(static_cast<std::uint32_t>(places.size()));
+      const SparseRow<Value> packed = {places.data(), row.values, row.size};
+      common.resize(row.size);
+      own.resize(kBlock * row.size);
+      next.assign(row.size, 0);
+      for (std::size_t k = 0; k < row.size; ++k) common[k] = planes_.common(row.columns[k]);
+      std::fill_n(out, problems, kernels.dot(packed, common.data()));
+      for (const std::uint32_t number : planes_.blocks_of({row.columns, row.size})) {
+        for (std::size_t k = 0; k < row.size; ++k) {
+          const std::span<const SharedPlanes::Block> blocks = planes_.own(row.columns[k]);
+          const bool here = next[k] < blocks.size() && blocks[next[k]].number == number;
+          for (std::size_t c = 0; c < kBlock; ++c) {
+            own[c * row.size + k] = here ? blocks[next[k]].values[c] : common[k];
+          }
+          next[k] += here;
+        }
+        for (std::size_t c = 0; c < kBlock; ++c) {
+          const std::size_t plane = number * kBlock + c;
+          if (plane == 0 || plane > problems) continue;
+          out[plane - 1] = kernels.dot(packed, own.data() + c * row.size);
+        }
+      }
     }
   }
 

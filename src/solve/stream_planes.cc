@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cassert>
+#include <cmath>
 #include <random>
 
 #include "base/error.h"
@@ -24,6 +25,10 @@ constexpr std::size_t kSavingBytes = std::size_t{4} << 20, kPlaneBytes = 512, kC
 // A block has four sums, each written with the number of its plane. Sums are written so where it
 // takes less than half of what they take whole.
 constexpr std::size_t kSavedBlock = 2 * 4 * (sizeof(double) + sizeof(std::uint32_t));
+
+std::size_t saving_header(std::size_t planes) {
+  return kSavingBytes + planes * kPlaneBytes;
+}
 
 // Strides the kernels have. They grow by a share, so that classes that come one by one do not move
 // everything every time.
@@ -79,58 +84,70 @@ void ColumnTable::grow() {
   slots_ = std::move(slots);
 }
 
+double StreamPlanes::limit() const {
+  return limit_ > 0 ? static_cast<double>(limit_) : 0.9 * static_cast<double>(memory_in_reach());
+}
+
 bool StreamPlanes::worth_sharing(std::size_t places, std::size_t stride, std::size_t planes) const {
+  if (shared_) return false;
   // Room to move them stays, and to save them.
-  const double most =
-      limit_ > 0 ? std::min(kWholeBytes, static_cast<double>(limit_) / 8) : kWholeBytes;
-  return !shared_ && planes > kFewPlanes &&
-         static_cast<double>(places) * static_cast<double>(stride) * sizeof(double) > most;
+  const double most = std::min(kWholeBytes, limit() / 8);
+  const double bytes = static_cast<double>(places) * static_cast<double>(stride) * sizeof(double);
+  if (planes > kFewPlanes && bytes > most) return true;
+  // Few planes are shared only if they must be, and if those to come will be like the rest.
+  return rest_ && planes_ > 2 && whole_bytes(places, stride, planes) > limit();
 }
 
 std::size_t StreamPlanes::saving_bytes() const {
   const std::size_t columns = shared_ ? shared_->columns() : low_columns_ + table_.columns().size();
   const std::size_t whole = columns * planes_ * sizeof(double);
   const std::size_t sums = shared_ ? std::min(whole, shared_->blocks() * kSavedBlock) : whole;
-  return kSavingBytes + planes_ * kPlaneBytes + columns * kColumnBytes + sums;
+  return saving_header(planes_) + columns * kColumnBytes + sums;
+}
+
+double StreamPlanes::whole_bytes(std::size_t places, std::size_t stride, std::size_t planes) const {
+  const double each = sizeof(double) * static_cast<double>(stride + planes) + kColumnBytes;
+  return static_cast<double>(places) * each + static_cast<double>(saving_header(planes));
 }
 
 void StreamPlanes::check_whole(std::size_t places, std::size_t stride, std::size_t planes) const {
-  const double each = sizeof(double) * static_cast<double>(stride + planes) + kColumnBytes;
-  check_memory(static_cast<double>(places) * each, places, planes);
+  check_memory(whole_bytes(places, stride, planes), places, planes);
 }
 
 void StreamPlanes::check_shared(std::size_t columns, std::size_t blocks) const {
   constexpr std::size_t kColumn =
       sizeof(double) + sizeof(std::vector<int>) + 3 * sizeof(std::uint32_t) + kColumnBytes;
   check_memory(static_cast<double>(columns) * kColumn +
-                   static_cast<double>(blocks) * (sizeof(SharedPlanes::Block) + kSavedBlock),
+                   static_cast<double>(blocks) * (sizeof(SharedPlanes::Block) + kSavedBlock) +
+                   static_cast<double>(saving_header(planes_)),
                columns, planes_);
 }
 
 void StreamPlanes::check_memory(double bytes, std::size_t columns, std::size_t planes) const {
-  constexpr double kMiB = 0x1p20;
-  const double limit =
-      limit_ > 0 ? static_cast<double>(limit_) : 0.9 * static_cast<double>(physical_memory());
-  bytes += static_cast<double>(kSavingBytes + planes * kPlaneBytes);
-  if (bytes <= limit) return;
-  fail(
-      limit_ > 0 ? "memory.limit" : "memory.model",
-      fmt::format("{} hyperplanes over {} columns, and saving them, need {:.0f} MiB; {} {:.0f} MiB",
-                  planes, columns, bytes / kMiB,
-                  limit_ > 0 ? "--memory allows" : "this machine can give", limit / kMiB),
-      "fewer classes (--labels, --max-classes) or hashed features need less, --memory allows more");
+  if (bytes <= limit()) return;
+  constexpr double kTenth = 0x1p20 / 10;  // of a MiB
+  fail(limit_ > 0 ? "memory.limit" : "memory.model",
+       fmt::format("hyperplanes over {} columns ({} of them), and saving them, need {:.1f} MiB; {} "
+                   "{:.1f} MiB",
+                   columns, planes, std::ceil(bytes / kTenth) / 10,
+                   limit_ > 0 ? "--memory allows" : "this process can have",
+                   std::floor(limit() / kTenth) / 10),
+       "fewer classes (--labels, --max-classes) or hashed features need less, --memory allows "
+       "more");
 }
 
 void StreamPlanes::reserve(std::size_t planes) {
   const std::size_t stride = stride_for(planes, stride_);
   if (stride == stride_) return;
-  if (worth_sharing(low_columns_ + table_.columns().size(), stride, planes)) share();
+  // The old ones are there until they are moved.
+  const std::size_t places_now = low_columns_ + table_.columns().size();
+  if (worth_sharing(places_now, stride + stride_, planes)) share();
   constant_.reserve(stride);
   if (shared_) {
     shared_->set_planes(stride);
   } else {
     const std::size_t places = table_.columns().size();
-    check_whole(low_columns_ + places, stride + stride_, planes);
+    check_whole(places_now, stride + stride_, planes);
     Buffer<double> low(low_columns_ * stride), high(places * stride);
     const auto copy = [&](const Buffer<double>& from, Buffer<double>& to, std::size_t p) {
       std::copy_n(from.data() + p * stride_, planes_, to.data() + p * stride);

@@ -48,12 +48,15 @@ class StreamPlanes {
  public:
   static constexpr std::uint32_t kDirect = std::uint32_t{1} << 20;
   static constexpr std::uint32_t kRun = 64;      // columns that are marked together
-  static constexpr std::size_t kFewPlanes = 16;  // up to so many are always kept whole
+  static constexpr std::size_t kFewPlanes = 16;  // up to so many are kept whole, if they fit
 
-  // No plane yet. `bias` is the value of the constant feature, 0 = none.
-  StreamPlanes(double bias, const Kernels& kernels) : bias_(bias), kernels_(&kernels) {}
+  // No plane yet. `bias` is the value of the constant feature, 0 = none; `rest`: plane 0 will be
+  // the rest.
+  StreamPlanes(double bias, bool rest, const Kernels& kernels)
+      : bias_(bias), rest_(rest), kernels_(&kernels) {}
 
-  // Bytes that the sums and what saving takes besides may have; 0 = as much as the machine has.
+  // Bytes that the sums and what saving takes besides may have; 0 = nine tenths of what this
+  // process can have.
   void set_limit(std::uint64_t bytes) { limit_ = bytes; }
 
   std::size_t planes() const { return planes_; }
@@ -62,8 +65,8 @@ class StreamPlanes {
   // Makes room for so many planes. Nothing changes if it fails (memory.*, std::bad_alloc).
   void reserve(std::size_t planes);
 
-  // Adds a plane, for which there is room: zeros, or plane `like` times 1 or -1. Of more than
-  // kFewPlanes a new one is like plane 0.
+  // Adds a plane, for which there is room: zeros, or plane `like` times 1 or -1. Beside more than
+  // two planes a new one is like plane 0.
   void add_plane();
   void add_plane(double sign, std::size_t like);
 
@@ -214,6 +217,9 @@ class StreamPlanes {
   }
   void grow_low(std::size_t columns);
   std::uint32_t place(std::uint32_t column);
+  double limit() const;
+  // Of so many places for planes, all of them kept, and of saving them.
+  double whole_bytes(std::size_t places, std::size_t stride, std::size_t planes) const;
   bool worth_sharing(std::size_t places, std::size_t stride, std::size_t planes) const;
   void share();
   void prepare_shared(std::span<const std::uint32_t> places, const double* a, std::size_t planes);
@@ -222,6 +228,7 @@ class StreamPlanes {
   void check_memory(double bytes, std::size_t columns, std::size_t planes) const;
 
   double bias_;
+  bool rest_;
   const Kernels* kernels_;
   std::uint64_t limit_ = 0;
   std::size_t planes_ = 0, stride_ = 1;

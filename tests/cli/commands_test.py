@@ -236,8 +236,9 @@ class GenerateTest(Case):
 
     def test_generate_nothing(self):
         for option in ("--rows", "--features"):
-            run = self.hinge("generate", "g.svm", option, "0", code=64)
-            self.assertIn("[usage.value]", run.err)
+            for nothing in ("0", "00"):
+                run = self.hinge("generate", "g.svm", option, nothing, code=64)
+                self.assertIn("[usage.value]", run.err)
         self.assertNotIn("g.svm", self.files())
 
     def test_the_same_bytes_for_the_same_options(self):

@@ -173,6 +173,7 @@ class OutputPipeTest(InterruptCase):
         process = self.start("train", "d.svm", "pipe")
         self.wait(lambda: waiting(process), process, "it waits")
         self.assertInterrupted(process, "nobody reads pipe")
+        self.hinge("verify", "pipe.model", "d.svm")
 
     def test_a_trace_that_nobody_reads(self):
         process = self.start("train", "d.svm", "m", "--trace", "pipe")

@@ -201,7 +201,7 @@ class TroubleTest(MpiCase):
         (self.dir / "part-3.svm").symlink_to("part-1.svm")
         run = self.mpi(2, "train", "part-*.svm", "m", code=76)
         self.refused(run, "mpi.duplicate-shard")
-        self.assertIn("part-3.svm: error: the same bytes as part-1.svm", run.err)
+        self.assertIn("part-3.svm: error: rank 0: the same bytes as part-1.svm", run.err)
 
 
 class CheckpointTest(MpiCase):

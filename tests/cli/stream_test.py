@@ -515,8 +515,19 @@ class ManyClassesTest(StreamCase):
 
     def test_memory_option(self):
         run = self.check_cut(own_columns(6000), "--memory", "9M")
-        self.assertRegex(run.err, r"\d+ hyperplanes over \d+ columns, and saving them, need 9 MiB; --memory allows 9 MiB")
+        self.assertRegex(run.err, r"hyperplanes over \d+ columns \(\d+ of them\), and saving them, need 9.\d MiB; "
+                         r"--memory allows 9.0 MiB")
         self.assertIn("--max-classes", run.err)
+
+    def test_more_memory_learns_more_rows(self):
+        text = own_columns(3000)
+        learned = []
+        for size in (6, 7, 8, 9, 12):
+            run = self.stream(*LAMBDA, "m", "--memory", f"{size}M", "--quiet", text=text, code=None)
+            learned.append(3000 if run.code == 0 else int(re.search(r"m holds (\d+) rows", run.err)[1]))
+        self.assertEqual(learned, sorted(learned))
+        self.assertGreater(learned[0], 100)
+        self.assertEqual(learned[-1], 3000)
 
     def test_memory_of_the_system(self):
         limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (64 << 20,) * 2)
