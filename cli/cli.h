@@ -78,6 +78,7 @@ void add_table_options(CLI::App& command, TrainOptions& options,
 struct Output {
   std::string path;
   std::optional<FileKind> kind;  // none: its writer looks at what is there
+  bool fresh = false;            // not even a file of this kind is replaced, unless it is empty
 };
 
 Error overwrites(const std::string& path);  // usage.same-file

@@ -82,23 +82,17 @@ int Convert::convert_data() {
   return 0;
 }
 
-// Text made of text would replace a data set by another where a shell's pattern names two files.
+// Text that is there may be what somebody began with, and a binary data set what another one was
+// made of: where a shell's pattern names two files, OUT is one of them.
 Result<void> Convert::check_data_output(bool binary) const {
-  const Result<FileKind> in = file_kind(data.name()), out = file_kind(output);
+  const Result<FileKind> in = file_kind(data.name());
   if (!in.ok()) return in.error();
-  if (!out.ok()) return out.error();
   const Result<std::vector<std::string>> files = source_files(data.sources);
   if (!files.ok()) return files.error();
   const bool pattern = files->front() != data.name();
   if (*in == FileKind::absent && !pattern) return {};  // reading it tells
   const FileKind kind = binary ? FileKind::binary_rows : FileKind::rows;
-  if (Result<void> r = replacing.check({{output, kind}}, data.inputs()); !r.ok()) return r;
-  if (binary || replacing.force || *in == FileKind::binary_rows || *out != FileKind::rows)
-    return {};
-  return make_error("io.replace",
-                    fmt::format("cannot write {}: it is libsvm text, as {} is", escape(output),
-                                escape(data.name())),
-                    "choose another name for the output, or give --force to replace the file");
+  return replacing.check({{output, kind, !binary || *in == kind}}, data.inputs());
 }
 
 int Convert::run() {

@@ -357,7 +357,8 @@ void add_split(CLI::App& app, Action& action) {
   command->callback([split, &action] {
     action = [split] {
       const Result<void> checked = split->replacing.check(
-          {{split->train, FileKind::rows}, {split->test, FileKind::rows}}, {split->source});
+          {{split->train, FileKind::rows, true}, {split->test, FileKind::rows, true}},
+          {split->source});
       if (!checked.ok()) return split->reporter.fail(checked.error(), "no complete split written");
       split->options.stop = &stop_flag();
       const Result<SplitCounts> counts =

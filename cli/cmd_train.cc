@@ -74,15 +74,15 @@ std::string default_model_path(const std::vector<std::string>& sources) {
   return (slash == std::string::npos ? name : name.substr(slash + 1)) + ".model";
 }
 
-// Whether the last of several operands of train is MODEL: it is no file yet, or one that a model
-// may replace. What holds anything else was meant as DATA, such as the last file of a shell's
-// pattern.
+// Whether the last of several operands of train is MODEL: it is no file yet, a model, a pipe or a
+// device. Anything else was meant as DATA, such as the last file of a shell's pattern; so was an
+// empty file, which some part of a data set may be.
 Result<bool> names_model(const std::string& operand) {
   const Result<std::vector<std::string>> files = source_files(operand);
   if (files.ok() && files->front() != operand) return false;  // a pattern
-  const Result<void> replaces = check_replaces(operand, FileKind::model);
-  if (!replaces.ok() && replaces.error().id != "io.replace") return replaces.error();
-  return replaces.ok();
+  const Result<FileKind> kind = file_kind(operand);
+  if (!kind.ok()) return kind.error();
+  return *kind == FileKind::absent || *kind == FileKind::model || *kind == FileKind::stream;
 }
 
 // {"1", "-1"}: the label of each hyperplane first, so the positive one leads in a binary model.
@@ -385,7 +385,9 @@ Result<void> Train::prepare() {
       options.pegasos.check_every = 1;
     }
   }
-  if (access(model_path.c_str(), F_OK) == 0) outcome += "; " + escape(model_path) + " unchanged";
+  std::error_code none;
+  if (std::filesystem::is_regular_file(model_path, none))
+    outcome += "; " + escape(model_path) + " unchanged";
   if (json && (model_path == "-" || trace_path == "-")) {
     usage("--json needs standard output for itself: give MODEL and --trace other names");
   }

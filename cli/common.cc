@@ -114,7 +114,7 @@ Error overwrites(const std::string& path) {
 }
 
 void Replacing::add_to(CLI::App& command) {
-  command.add_flag("--force", force, "replace an existing file of another kind, too");
+  command.add_flag("--force", force, "replace whatever file is there");
 }
 
 Result<void> Replacing::check(const std::vector<Output>& outputs,
@@ -136,6 +136,15 @@ Result<void> Replacing::check(const std::vector<Output>& outputs,
     if (Result<void> checked = check_output(path); !checked.ok()) return checked;
     if (force || !outputs[k].kind) continue;
     if (Result<void> r = check_replaces(path, *outputs[k].kind); !r.ok()) return r;
+    if (!outputs[k].fresh) continue;
+    const Result<FileKind> there = file_kind(path);
+    if (!there.ok()) return there.error();
+    if (*there == *outputs[k].kind) {
+      return make_error(
+          "io.replace",
+          fmt::format("cannot write {}: it is {} already", escape(path), to_string(*there)),
+          "choose another name for the output, or give --force to replace the file");
+    }
   }
   return {};
 }

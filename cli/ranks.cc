@@ -24,15 +24,12 @@ struct Launch {
   const char* rank_name = "";
   bool needs_size = false;  // a number alone says nothing
   int size = -1, rank = -1;
-
-  bool said() const { return size >= 0 || rank >= 0; }
-  bool alone() const { return size == 1 || !said(); }
 };
 
 // The names of those variables: Open MPI's; those of MPICH, Intel MPI and Slurm's PMI-2; PMIx,
 // which has none for how many there are; a step of Slurm without any of these, where the script of
-// a job has a number too. The first that is there counts: launchers start each other, and the
-// variables of the outer one are inherited.
+// a job has a number too. Launchers start each other, and the variables of the outer one are
+// inherited: there may be several.
 constexpr Launch kLaunchers[] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
                                  {"PMI_SIZE", "PMI_RANK"},
                                  {"", "PMIX_RANK"},
@@ -47,30 +44,42 @@ int number_in(const char* name) {
   return result.ec == std::errc() && result.ptr == end && number >= 0 ? number : -1;
 }
 
-Launch launch() {
+// Everything launchers said. Who knows only a rank does not count beside who knows a size.
+std::vector<Launch> launches() {
+  std::vector<Launch> all;
   for (Launch launch : kLaunchers) {
     launch.size = number_in(launch.size_name);
     launch.rank = number_in(launch.rank_name);
-    if (launch.size >= 0 || (launch.rank >= 0 && !launch.needs_size)) return launch;
+    if (launch.size >= 0 || (launch.rank >= 0 && !launch.needs_size)) all.push_back(launch);
   }
-  return {};
+  const auto sized = [](const Launch& launch) { return launch.size >= 0; };
+  if (std::ranges::any_of(all, sized)) std::erase_if(all, [&](const auto& l) { return !sized(l); });
+  return all;
 }
 
-// Processes that each believe to be alone would all train on all rows, and write one model.
-Result<void> compare(const Launch& launch, int size) {
-  const bool other = launch.size >= 0 ? launch.size != size : launch.rank >= size;
-  if (!other) return {};
-  const bool counted = launch.size >= 0;
-  const char* const name = counted ? launch.size_name : launch.rank_name;
-  const std::string both =
-      counted && launch.rank >= 0 ? fmt::format("{} and {}", name, launch.rank_name) : name;
+// Processes that each believe to be alone would all train on all rows, and write one model. So one
+// of the launchers that speak of several must be the one that MPI knows.
+Result<void> compare(const std::vector<Launch>& several, int size) {
+  const auto known = [size](const Launch& launch) {
+    return launch.size >= 0 ? launch.size == size : launch.rank < size;
+  };
+  if (std::ranges::any_of(several, known)) return {};
+  const Launch& first = several.front();
+  const bool counted = first.size >= 0;
+  std::string names;
+  for (const Launch& launch : several) {
+    for (const char* const name : {launch.size_name, launch.rank_name}) {
+      if (number_in(name) >= 0) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+    }
+  }
   return make_error(
       "mpi.launcher",
-      fmt::format("the launcher says {}={}, but MPI has brought {} process{} together", name,
-                  counted ? launch.size : launch.rank, size, size == 1 ? "" : "es"),
+      fmt::format("the launcher says {}={}, but MPI has brought {} process{} together",
+                  counted ? first.size_name : first.rank_name, counted ? first.size : first.rank,
+                  size, size == 1 ? "" : "es"),
       fmt::format("start hinge by the launcher of the MPI that {} was built with; to train alone, "
                   "unset {}",
-                  kLibrary, both));
+                  kLibrary, names));
 }
 
 // Beside the program, where it is installed, or wherever libraries are found.
@@ -103,13 +112,14 @@ Ranks& ranks() {
 }
 
 Result<void> Ranks::open(double timeout) {
-  const Launch said = launch();
-  if (transport_ != nullptr || said.alone()) return {};
+  std::vector<Launch> several = launches();
+  std::erase_if(several, [](const Launch& launch) { return launch.size == 1; });
+  if (transport_ != nullptr || several.empty()) return {};
   Result<void> opened = load_transport(timeout);
-  if (opened.ok()) opened = compare(said, transport_->size());
+  if (opened.ok()) opened = compare(several, transport_->size());
   if (opened.ok()) return {};
   Error error = opened.error();
-  error.rank = said.rank;
+  error.rank = several.front().rank;
   return error;
 }
 

@@ -14,6 +14,7 @@
 #include "data/data_file.h"
 #include "data/source.h"
 #include "model/liblinear_file.h"
+#include "model/model_file.h"
 #include "train_checkpoint.h"
 
 namespace hinge {
@@ -57,7 +58,7 @@ bool is_row(std::string_view line) {
 // "1", "none", "-1 0.25", and LIBLINEAR's "labels 1 -1".
 bool is_prediction(std::string_view line) {
   const std::vector<std::string_view> words = words_of(line);
-  return !words.empty() && words[0].find_first_of(":,;{<") == std::string_view::npos &&
+  return !words.empty() && (is_number(words[0]) || words[0] == "none" || words[0] == "labels") &&
          std::all_of(words.begin() + 1, words.end(), is_number);
 }
 
@@ -70,11 +71,24 @@ bool has_colon(const std::string& path) {
   return false;
 }
 
+std::uint64_t header_bytes(std::string_view head) {
+  std::uint64_t length = 0;
+  std::memcpy(&length, head.data(), sizeof length);
+  return length;
+}
+
+// Other programs write such containers too. Before its format a model of many classes says more
+// than `head` may have.
+bool is_native_model(std::string_view head) {
+  if (!looks_like_tensor_file(head)) return false;
+  return header_bytes(head) > head.size() || head.find(kModelFormat) != std::string_view::npos;
+}
+
 // Of a file that begins with `head`.
 FileKind kind_of(std::string_view head, const std::string& path) {
   if (looks_like_tensor_file(head, kDatasetFormat)) return FileKind::binary_rows;
   if (looks_like_tensor_file(head, kCheckpointFormat)) return FileKind::checkpoint;
-  if (looks_like_tensor_file(head) || begins_like_liblinear(head)) return FileKind::model;
+  if (is_native_model(head) || begins_like_liblinear(head)) return FileKind::model;
   if (head.starts_with("{\"seconds\":")) return FileKind::trace;
   if (head.starts_with("<svg ")) return FileKind::figure;
   if (head.find('\0') != std::string_view::npos) return FileKind::other;

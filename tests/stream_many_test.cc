@@ -147,7 +147,7 @@ TEST(StreamMany, MemoryHasALimit) {
       ++done;
     } else {
       id = learned.error().id;
-      EXPECT_NE(learned.error().message.find("--memory allows 64 MiB"), std::string::npos);
+      EXPECT_NE(learned.error().message.find("--memory allows 64.0 MiB"), std::string::npos);
     }
   }
   EXPECT_EQ(id, "memory.limit");

@@ -111,10 +111,19 @@ std::string others_behind(const FileBytes& bytes) {
   return writers.others ? "others than its owner may write to it" : "";
 }
 
+// Whose link a cache is, if it is one that neither this user nor the superuser made: followed, it
+// could make this user write anywhere.
+std::string others_link(const std::string& path) {
+  struct stat link {};
+  if (lstat(path.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) return "";
+  const bool trusted = link.st_uid == geteuid() || link.st_uid == 0;
+  return trusted ? "" : fmt::format("it is a link that user {} made", link.st_uid);
+}
+
 // Why a cache is not that of this text; empty if it is.
 std::string why_stale(const TensorFile& file, const Glance& now,
                       const std::vector<std::string>& paths, const ReadOptions& options) {
-  if (!file.has_field("content")) return "another version of hinge made";
+  if (!file.has_field("content")) return "the format of caches changed since";
   if (file.field("source") != now.source) return "the text changed since";
   if (file.field("options") != describe(options)) return "the options changed since";
   const bool untouched = file.field("changed") == now.changed;
@@ -246,14 +255,18 @@ Dataset read_cached(const std::vector<std::string>& paths, const ReadOptions& op
   const std::string path = cache_path(paths.front());
   const Glance before = glance(paths);
   std::string stale;
-  if (std::optional<FileBytes> bytes = open_cache(path)) {
-    if (const std::string others = others_behind(*bytes); !others.empty()) {
-      if (options.cache == Cache::strict) {
-        fail_file("cache.owner", path, others, "delete it; hinge then makes one of the text");
-      }
-      warn("cache.owner", fmt::format("{} is neither used nor replaced: {}", escape(path), others));
-      return read_without();
+  std::string others = others_link(path);
+  std::optional<FileBytes> bytes;
+  if (others.empty()) bytes = open_cache(path);
+  if (bytes) others = others_behind(*bytes);
+  if (!others.empty()) {
+    if (options.cache == Cache::strict) {
+      fail_file("cache.owner", path, others, "delete it; hinge then makes one of the text");
     }
+    warn("cache.owner", fmt::format("{} is neither used nor replaced: {}", escape(path), others));
+    return read_without();
+  }
+  if (bytes) {
     TensorFile file = TensorFile::map(*std::move(bytes), path, "cache");
     if (!file.has_field("source")) {
       file.reject("magic", "this was not made by --cache, so it is not overwritten either");

@@ -23,7 +23,6 @@
 namespace hinge {
 namespace {
 
-constexpr std::string_view kFormat = "hinge.model";
 constexpr int kVersion = 1;
 constexpr int kSharedVersion = 2;  // of the model of a stream whose sums are SharedRows
 
@@ -146,7 +145,7 @@ class FeatureRows {
 // What every file says besides its tensors.
 Metadata common_metadata(const Model& model) {
   Metadata metadata;
-  metadata["format"] = kFormat;
+  metadata["format"] = kModelFormat;
   metadata["version"] = std::to_string(model.shared() ? kSharedVersion : kVersion);
   metadata["written_by"] = fmt::format("hinge {}", version());
   metadata["status"] = to_string(model.origin.status);
@@ -632,7 +631,7 @@ void write_native(std::span<const Model> models, const std::string& path) {
 }
 
 std::vector<Model> read_native(const TensorFile& file) {
-  if (file.field("format") != kFormat) file.reject("magic", "this is not a hinge model");
+  if (file.field("format") != kModelFormat) file.reject("magic", "this is not a hinge model");
   const bool shared = file.field("version") == std::to_string(kSharedVersion);
   if (!shared && file.field("version") != std::to_string(kVersion)) {
     file.reject("version",

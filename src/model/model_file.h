@@ -3,12 +3,15 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/tensor_file.h"
 #include "hinge/model.h"
 
 namespace hinge {
+
+constexpr std::string_view kModelFormat = "hinge.model";
 
 void write_native(const Model& model, const std::string& path);
 void write_native(std::span<const Model> models, const std::string& path);  // as save_models()

@@ -41,7 +41,9 @@ class LauncherTest(MpiCase):
         for names, number in (({"PMI_SIZE": "3", "PMI_RANK": "1"}, "PMI_SIZE=3"),
                               ({"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"}, "OMPI_COMM_WORLD_SIZE=2"),
                               ({"SLURM_STEP_NUM_TASKS": "4", "SLURM_PROCID": "1"}, "SLURM_STEP_NUM_TASKS=4"),
-                              ({"PMIX_RANK": "1"}, "PMIX_RANK=1")):
+                              ({"PMIX_RANK": "1"}, "PMIX_RANK=1"),
+                              ({"PMIX_RANK": "0", "SLURM_STEP_NUM_TASKS": "3"}, "SLURM_STEP_NUM_TASKS=3"),
+                              ({"OMPI_COMM_WORLD_SIZE": "1", "PMI_SIZE": "3", "PMI_RANK": "1"}, "PMI_SIZE=3")):
             with self.subTest(number):
                 for source in ("d.svm", "nothere.svm"):  # before anything is read
                     run = self.hinge("train", source, "m", env={**ENVIRONMENT, **names}, code=76)

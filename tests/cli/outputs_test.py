@@ -126,8 +126,19 @@ class ReplaceTest(CommandCase):
     def test_text_of_text(self):
         """convert *.svm, of two files: the second is no copy of the first yet."""
         run = self.out("convert d.svm OUT", ROWS, 73)
-        self.assertSays(run, r"hinge: error: cannot write OUT: it is libsvm text, as d\.svm is \[io\.replace\]")
+        self.assertSays(run, r"hinge: error: cannot write OUT: it is libsvm text already \[io\.replace\]")
         self.out("convert d.svm OUT", ROWS, 0, "--force")
+        self.out("convert d.hinge OUT", ROWS, 73)  # it may be what d.hinge was made of
+        self.out("convert d.hinge OUT --to binary", self.read("d.hinge"), 73)
+        self.out("split d.svm OUT other", ROWS, 73)
+        self.out("split d.svm OUT other", ROWS, 0, "--force")
+
+    def test_what_only_looks_like_ours(self):
+        header = b'{"__metadata__":{"format":"pt"},"w":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}'
+        tensors = len(header).to_bytes(8, "little") + header
+        self.assertIn("a file of another kind", self.out("train d.svm -o OUT", tensors, 73).err)
+        for text in ("numpy\nscipy\n", "#!/bin/sh\nls\n"):
+            self.out("predict d.svm m OUT", text, 73)
 
     def test_a_forgotten_redirection(self):
         run = self.hinge("stream", "--lambda", "0.1", "d.svm", code=73)
@@ -176,6 +187,9 @@ class ShardsTest(CommandCase):
         for last in ("part-2.svm", "part-[2].svm"):
             run = self.hinge("train", "part-1.svm", last, code=64)
             self.assertIn(f"give -o MODEL: {last} is no model, and was taken for DATA", run.err)
+        self.write("part-4.svm", "")
+        before["part-4.svm"] = b""
+        self.hinge("train", "part-1.svm", "part-4.svm", code=64)  # a part may be empty
         self.hinge("train", "part-1.svm", "part-2.svm", "part-3.svm", code=64)
         self.hinge("train", "part-1.svm", "part-2.svm", "-o", "part-3.svm", code=73)
         self.hinge("train", "part-1.svm", "part-2.svm", "-o", "part-1.svm", code=64)

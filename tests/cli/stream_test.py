@@ -530,10 +530,10 @@ class ManyClassesTest(StreamCase):
         self.assertEqual(learned[-1], 3000)
 
     def test_memory_of_the_system(self):
-        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (64 << 20,) * 2)
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (48 << 20,) * 2)
         text = "".join(f"{k % 3} " + " ".join(f"{i}:1" for i in range(k * 400 + 1, k * 400 + 400)) + "\n"
                        for k in range(2000))
-        for rows in (text, own_columns(9000)):
+        for rows in (text, own_columns(25000)):
             with self.subTest(rows=rows[:20]):
                 self.check_cut(rows, preexec_fn=limit)
 
