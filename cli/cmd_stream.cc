@@ -199,8 +199,10 @@ int StreamCommand::run() {
   check_usage();
   // Where nobody reads the figures any more, what was learned is still to be saved.
   static_cast<void>(signal(SIGPIPE, SIG_IGN));
-  const Result<void> checked = replacing.check(
-      {{model_path, FileKind::model}, {predictions_path, FileKind::predictions}}, {});
+  // Whoever resumes reads MODEL, and says what is wrong with it.
+  const auto model_kind = resume ? std::nullopt : std::optional(FileKind::model);
+  const Result<void> checked =
+      replacing.check({{model_path, model_kind}, {predictions_path, FileKind::predictions}}, {});
   if (!checked.ok()) {
     Error error = checked.error();
     const Result<FileKind> there = file_kind(model_path);

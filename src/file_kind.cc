@@ -140,7 +140,7 @@ std::string_view to_string(FileKind kind) {
 Result<FileKind> file_kind(const std::string& path) {
   return guard([&] {
     struct stat status {};
-    if (path == "-") return FileKind::stream;
+    if (path == "-" || descriptor_behind(path) >= 0) return FileKind::stream;
     if (stat(path.c_str(), &status) != 0) return FileKind::absent;
     if (!S_ISREG(status.st_mode)) return FileKind::stream;
     if (status.st_size == 0) return FileKind::empty;

@@ -9,12 +9,33 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
 
 namespace hinge {
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
 namespace {
+
+constexpr int kMaxLinks = 40;
+
+// Replaces a symbolic link by what it names; false if the path is none.
+bool follow_link(std::string& path) {
+  std::error_code none;
+  if (!std::filesystem::is_symlink(path, none)) return false;
+  const std::filesystem::path target = std::filesystem::read_symlink(path, none);
+  path = target.is_absolute() ? target.string() : folder_of(path) + "/" + target.string();
+  return true;
+}
 
 struct Descriptor {
   explicit Descriptor(const std::string& path)
@@ -56,6 +77,26 @@ void wait_for_bytes(int fd, const StopToken& stop) {
 }
 
 }  // namespace
+
+std::string resolve_links(std::string path) {
+  for (int depth = 0; depth < kMaxLinks && follow_link(path); ++depth) {
+  }
+  return path;
+}
+
+int descriptor_behind(std::string path) {
+  for (int depth = 0; depth < kMaxLinks; ++depth) {
+    for (const std::string_view folder : {"/proc/self/fd/", "/dev/fd/"}) {
+      if (!path.starts_with(folder)) continue;
+      int fd = -1;
+      const char* const end = path.data() + path.size();
+      const auto result = std::from_chars(path.data() + folder.size(), end, fd);
+      return result.ec == std::errc() && result.ptr == end ? fd : -1;
+    }
+    if (!follow_link(path)) return -1;
+  }
+  return -1;
+}
 
 FileVersion version_of(const struct stat& status) {
   constexpr std::int64_t kSecond = 1'000'000'000;

@@ -1,4 +1,4 @@
-// All bytes of a file, read or mapped.
+// What the name of a file stands for, and all bytes of the file, read or mapped.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,16 @@
 struct stat;
 
 namespace hinge {
+
+std::string folder_of(const std::string& path);
+
+// Follows symbolic links, also to files that do not exist yet, so that a model that is a link stays
+// one.
+std::string resolve_links(std::string path);
+
+// /dev/stdout and its like name an open descriptor; whatever file is behind it belongs to whoever
+// opened it and is not to be replaced. -1: not such a name.
+int descriptor_behind(std::string path);
 
 // What identifies the content of a regular file without reading it.
 struct FileVersion {

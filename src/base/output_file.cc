@@ -25,53 +25,13 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/file_bytes.h"
 #include "hinge/files.h"
 
 namespace hinge {
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
-
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-constexpr int kMaxLinks = 40;
-
-// Replaces a symbolic link by what it names; false if the path is none.
-bool follow_link(std::string& path) {
-  std::error_code none;
-  if (!std::filesystem::is_symlink(path, none)) return false;
-  const std::filesystem::path target = std::filesystem::read_symlink(path, none);
-  path = target.is_absolute() ? target.string() : folder_of(path) + "/" + target.string();
-  return true;
-}
-
-// Follows symbolic links, also to files that do not exist yet, so that a model that is a link stays
-// one.
-std::string resolve_links(std::string path) {
-  for (int depth = 0; depth < kMaxLinks && follow_link(path); ++depth) {
-  }
-  return path;
-}
-
-// /dev/stdout and its like name an open descriptor; whatever file is behind it belongs to whoever
-// opened it and is not to be replaced. -1: not such a name.
-int descriptor_behind(std::string path) {
-  for (int depth = 0; depth < kMaxLinks; ++depth) {
-    for (const std::string_view folder : {"/proc/self/fd/", "/dev/fd/"}) {
-      if (!path.starts_with(folder)) continue;
-      int fd = -1;
-      const char* const end = path.data() + path.size();
-      const auto result = std::from_chars(path.data() + folder.size(), end, fd);
-      return result.ec == std::errc() && result.ptr == end ? fd : -1;
-    }
-    if (!follow_link(path)) return -1;
-  }
-  return -1;
-}
 
 mode_t current_umask() {
   // There is no call that only reads the mask; /proc tells it without changing it for other

@@ -1102,7 +1102,7 @@ class Binary(Scenes):
             field(name, None)(file)
         self.write("d.svm.cache", file.to_bytes())
         self.refused(80, "cache.stale", "train", "d.svm", "m", "--cache=strict", place="d.svm.cache")
-        self.assertSays(self.cached()[0], r".*warning: another version .*; rebuilt \[cache\.stale\]")
+        self.assertSays(self.cached()[0], r".*warning: the format of caches changed since .*; rebuilt \[cache\.stale\]")
         self.assertNotIn("warning", self.cached()[0].err)
 
     def not_trusted(self, why):
@@ -1659,7 +1659,7 @@ class Environment(Scenes):
                 env = {name: str(value) for name in ("TMPDIR", "TMP", "TEMP")}
                 self.hinge("train", "d.svm", "m", "--cache", "--trace", "t", env=env)
                 self.assertEqual(self.read("m"), plain)
-                self.hinge("split", "d.svm", "a", "b", env=env)
+                self.hinge("split", "d.svm", "a", "b", "--force", env=env)
                 self.hinge("convert", "d.svm", "d.hinge", env=env)
         self.assertEqual((os.listdir(folder), folder.stat().st_mtime_ns), ([], touched))
 

@@ -262,7 +262,7 @@ class GenerateTest(Case):
 
 class SplitTest(CommandCase):
     def parts(self, *more):
-        self.hinge("split", "d.svm", "a", "b", *more)
+        self.hinge("split", "d.svm", "a", "b", "--force", *more)
         return self.read("a").decode().splitlines(), self.read("b").decode().splitlines()
 
     def test_every_row_goes_to_one_part_in_its_order(self):

@@ -31,8 +31,8 @@ COMMANDS = (
     ("stream m --lambda 1e-3 --save-every 9 <d.svm", ("m",)),
     ("predict d.svm good p --scores", ("p",)),
     ("convert d.svm x.hinge", ("x.hinge",)),
-    ("convert d.hinge x.svm", ("x.svm",)),
-    ("split d.svm one two", ("one", "two")),
+    ("convert d.hinge x.svm --force", ("x.svm",)),
+    ("split d.svm one two --force", ("one", "two")),
     ("generate g --like dense --rows 3000 --features 20", ("g",)),
 )
 VARYING = ("t", "d.svm.cache", "ck", "ck.previous")  # outputs that are not the same bytes whenever they are written
