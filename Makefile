@@ -29,7 +29,7 @@ help:
 	@echo 'make demo       generate data, train, prove and evaluate, in build/demo'
 	@echo 'make demo-mpi   the same on two ranks, with MPI, in build/demo-mpi'
 	@echo 'make test       format, rules, all tests, the Python package: in 8 minutes on two cores'
-	@echo 'make test-all   that; then tests at length, and by Clang under sanitizers: in 35 minutes'
+	@echo 'make test-all   that; then tests at length, and by Clang under sanitizers: in 30 minutes'
 	@echo 'make test-X     one stage of these: $(STAGES) $(MORE_STAGES); and clang, optimised by it'
 	@echo 'make python     the Python package: a wheel in build/python/wheel, installed in build/python/venv'
 	@echo 'make fuzz       every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'

@@ -107,13 +107,11 @@ class CuttingPlane {
   // Between two steps; no round of focus is under way.
   void archive(Archive& archive) {
     archive(monitor_);
-    std::size_t slots = slots_;
-    archive(slots);
-    archive.require(slots >= slots_ && slots <= most_slots_);
-    if (slots > slots_) grow(slots);
-    archive.sized(b_, slots_);
-    archive.sized(beta_, slots_);
-    archive.sized(taken_, slots_);
+    archive(b_);  // how many there are is believed once that many were read
+    archive.sized(beta_, b_.size());
+    archive.sized(taken_, b_.size());
+    archive.require(b_.size() >= slots_ && b_.size() <= most_slots_);
+    if (b_.size() > slots_) grow(b_.size());
     archive(age_);
     if (archive.reading()) check_slots(archive);
     archive(before_, segment_, primal_, dual_, target_, last_step_, first_try_, steps_, reach_,
