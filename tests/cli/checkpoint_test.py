@@ -180,6 +180,33 @@ class FaultTest(CheckpointCase):
                 run = self.hinge("train", "hard.svm", "m", "--resume", "ck", "--time-limit", "0.05", code=None)
                 self.assertIn(run.code, (0, 80, 82), run)
 
+    def test_forged_lists(self):
+        """What a checkpoint says it holds must fit together; nothing is trained with the rest."""
+        self.stop()
+        (self.dir / "ck.previous").unlink()
+        data = self.read("ck")
+        lists = {"no problems": lambda f: [f.arrays[name].__delitem__(slice(None)) for name in ("sizes", "gaps", "passes", "done")],
+                 "cut": lambda f: f.arrays["cut"].__setitem__(0, 1), "nothing cut": lambda f: f.arrays["cut"].__setitem__(1, 0),
+                 "too many": lambda f: f.arrays["cut"].__setitem__(1, 2**40), "done": lambda f: f.arrays["done"].__setitem__(0, 2),
+                 "beyond": lambda f: f.arrays["sizes"].__setitem__(0, 2**60), "short": lambda f: f.arrays["sizes"].__setitem__(0, 8),
+                 "gap": lambda f: f.arrays["gaps"].__setitem__(0, float("nan")),
+                 "passes": lambda f: f.arrays["passes"].__setitem__(0, float("inf")),
+                 "sizes": lambda f: f.shapes.__setitem__("sizes", [1, 1]),
+                 "states": lambda f: f.shapes.__setitem__("states", [1, len(f.arrays["states"])])}
+        for name, forge in lists.items():
+            with self.subTest(name):
+                file = Container(data)
+                forge(file)
+                self.write("ck", file.to_bytes())
+                for command in (("train", "hard.svm", "m", "--resume", "ck"), ("info", "ck")):
+                    run = self.hinge(*command, code=80)
+                    self.assertRegex(run.lines[0], r"^ck: error: .* \[checkpoint\.(content|header)\]$")
+                self.assertNotIn("m", self.files())
+        file = Container(data)
+        file.metadata["trained_on.rows"] = "many"
+        self.write("ck", file.to_bytes())
+        self.assertRegex(self.hinge("info", "ck", code=80).lines[0], r"^ck: error: .* \[checkpoint\.header\]$")
+
 
 class LockTest(CheckpointCase, ErrorCase):
     def endless(self, *more):
