@@ -7,7 +7,7 @@
 #include "container_input.h"
 #include "fuzz.h"
 #include "hinge/train.h"
-#include "train_checkpoint.h"
+#include "train/checkpoint.h"
 
 namespace hinge::fuzz {
 namespace {

@@ -1,6 +1,6 @@
 // Compressed text: any stream is decoded or refused with an id of the catalogue, the same for one
 // thread and for two, and the damage it may have is told before the rows it spoils.
-#include "data/decoder.h"
+#include "files/decoder.h"
 #include "fuzz.h"
 #include "hinge/dataset.h"
 

@@ -1,7 +1,7 @@
 // The container: what is read lies in the file and comes back when it is written and read again.
 #include "base/error.h"
-#include "base/tensor_file.h"
 #include "container_input.h"
+#include "files/tensor_file.h"
 #include "fuzz.h"
 
 namespace hinge::fuzz {

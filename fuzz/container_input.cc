@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/checksum.h"
 #include "base/random.h"
+#include "files/checksum.h"
 #include "fuzz.h"
 
 namespace hinge::fuzz {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "fuzz.h"
-#include "kernels/kernels.h"
+#include "simd/simd.h"
 
 namespace hinge::fuzz {
 namespace {

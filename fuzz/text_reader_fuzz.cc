@@ -1,7 +1,7 @@
 // The text reader: a data set that holds together, or errors that lie inside the file; the same for
 // two threads. (Starting threads takes longer than all the rest, so only where there is work for
 // two.)
-#include "data/decoder.h"
+#include "files/decoder.h"
 #include "fuzz.h"
 #include "text_input.h"
 

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/file_bytes.h"
-#include "base/tensor_file.h"
 #include "data/data_file.h"
-#include "data/source.h"
+#include "files/file_bytes.h"
+#include "files/source.h"
+#include "files/tensor_file.h"
 #include "model/liblinear_file.h"
 #include "model/model_file.h"
-#include "train_checkpoint.h"
+#include "train/checkpoint.h"
 
 namespace hinge {
 namespace {

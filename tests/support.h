@@ -20,9 +20,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/parallel.h"
+#include "base/pool.h"
 #include "base/random.h"
-#include "data/problem.h"
+#include "data/survey.h"
 #include "hinge/dataset.h"
 #include "hinge/metrics.h"
 #include "hinge/model.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "data/problem.h"
 #include "hinge/dataset.h"
+#include "objective/problem.h"
 
 namespace hinge::testing {
 

@@ -14,33 +14,43 @@ from pathlib import Path
 
 # ---- The rules.
 
-# Folder of src/ -> folders it may include besides itself. Arrows only point down.
+# Folder of src/ -> folders it may include besides itself. Arrows only point down; a folder inside another is a place of
+# its own, and those of solvers do not see each other. Declaring a type that another folder defines counts as including it.
+BELOW_DATA = {"base", "files", "ranks", "simd"}
+BELOW_ROWS = BELOW_DATA | {"data", "objective"}
+BELOW_SOLVERS = BELOW_ROWS | {"rows", "solve"}
 LAYERS = {
     "base": set(),
-    "kernels": set(),
-    "data": {"base"},
-    "generate": {"base"},
-    "risk": {"base", "data", "kernels"},
-    "solve": {"base", "data", "kernels", "risk"},
-    "dual": {"base", "data", "kernels", "risk", "solve"},
-    "newton": {"base", "data", "kernels", "risk", "solve"},
-    "proof": {"base", "data"},
-    "model": {"base", "data", "kernels", "proof"},
-    "mpi": {"base"},
-    "cuda": {"base", "data", "kernels", "risk"},
+    "files": {"base"},
+    "ranks": {"base"},
+    "ranks/mpi": {"base"},
+    "simd": set(),
+    "data": BELOW_DATA,
+    "data/text": BELOW_DATA | {"data"},
+    "data/generate": BELOW_DATA,
+    "objective": BELOW_DATA | {"data"},
+    "rows": BELOW_ROWS,
+    "rows/cuda": BELOW_ROWS | {"rows"},
+    "proof": {"base", "files", "ranks", "data", "objective"},
+    "solve": BELOW_ROWS | {"rows"},
+    "solve/dual": BELOW_SOLVERS,
+    "solve/newton": BELOW_SOLVERS,
+    "solve/planes": BELOW_SOLVERS,
+    "solve/pegasos": BELOW_SOLVERS,
+    "model": {"base", "files", "simd", "data", "objective", "proof"},
+    "train": BELOW_SOLVERS | {"proof", "model"},
+    "tune": BELOW_SOLVERS | {"proof", "model", "train"},
+    "compare": BELOW_SOLVERS | {"proof", "model", "train"},
+    "stream": {"base", "files", "simd", "data", "model", "solve", "solve/pegasos"},
 }
-SEES_ALL = {"src/check_copies.cc", "src/check_copies.h", "src/choose_solver.cc", "src/choose_solver.h", "src/compare.cc", "src/cross_validate.cc", "src/options.cc", "src/ranks.cc", "src/ranks.h",
-            "src/read_share.cc", "src/stream.cc", "src/train.cc",
-            "src/train_checkpoint.cc", "src/train_checkpoint.h", "src/train_checks.cc", "src/train_checks.h",
-            "src/train_cost.cc", "src/train_cost.h",
-            "src/verify.cc"}
-PUBLIC_FOR_KERNELS = {"hinge/dataset.h", "hinge/kernel.h"}
+SEES_ALL = {"src/file_kind.cc", "src/options.cc"}  # at most three
+PUBLIC_FOR_SIMD = {"hinge/dataset.h", "hinge/kernel.h"}
 
 # Headers with one home.
 HOMES = [
-    (re.compile(r"(.*/)?mpi\.h"), "src/mpi", "MPI"),
-    (re.compile(r"(cuda|cublas|cusparse|cusolver|curand|nccl|thrust/|cub/).*"), "src/cuda", "CUDA"),
-    (re.compile(r"([a-z0-9]*intrin|arm_neon|arm_sve|arm_acle)\.h"), "src/kernels", "intrinsics"),
+    (re.compile(r"(.*/)?mpi\.h"), "src/ranks/mpi", "MPI"),
+    (re.compile(r"(cuda|cublas|cusparse|cusolver|curand|nccl|thrust/|cub/).*"), "src/rows/cuda", "CUDA"),
+    (re.compile(r"([a-z0-9]*intrin|arm_neon|arm_sve|arm_acle)\.h"), "src/simd", "intrinsics"),
 ]
 
 # Words the library, and the module of the Python package, must not contain (comments and strings do not count).
@@ -59,6 +69,9 @@ MAX_FILES = 24  # sources and headers of one folder
 
 SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+# Of types, at the beginning of a line: those of a namespace, as clang-format leaves them.
+DEFINITION = re.compile(r"^(?:class|struct|enum class) (\w+)[^;{]*\{", re.MULTILINE)
+DECLARATION = re.compile(r"^(?:class|struct|enum class) (\w+)(?: : [\w:]+)?;", re.MULTILINE)
 CONDITIONAL = r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif)\b"
 FOPEN = re.compile(r"\b(?:fopen|fdopen|freopen)\s*\(")
 TOKEN = re.compile(r"""
@@ -75,10 +88,13 @@ class Checker:
     def __init__(self, root):
         self.root = Path(root)
         self.errors = []
+        self.definitions = {}  # type -> header of src/ that defines it
 
     def run(self):
         files = sorted(p for top in ("include", "src", "cli", "python")
                        for p in self.root.glob(f"{top}/**/*") if p.suffix in SUFFIXES)
+        for path in files:
+            self.note_definitions(path)
         for path in files:
             self.check_file(path)
         for folder in sorted({p.parent for p in files}):
@@ -89,6 +105,13 @@ class Checker:
 
     def report(self, name, line, message):
         self.errors.append(f"{name}:{line}: {message}")
+
+    def note_definitions(self, path):
+        name = path.relative_to(self.root)
+        if name.parts[0] == "src" and path.suffix in {".h", ".cuh"}:
+            code = blank(path.read_text(encoding="utf-8", errors="replace"), comments=True, strings=True)
+            for match in DEFINITION.finditer(code):
+                self.definitions[match[1]] = name.relative_to("src").as_posix()
 
     def check_file(self, path):
         name = path.relative_to(self.root).as_posix()
@@ -109,7 +132,12 @@ class Checker:
             message = include_breach(name, path, match[2], match[1] == "<")
             if message:
                 self.report(name, line_of(text, match.start()), message)
-        if name.startswith(("src/solve/", "src/dual/", "src/newton/")):
+        for match in DECLARATION.finditer(code) if not name.startswith("include/") else ():
+            header = self.definitions.get(match[1])
+            message = header and include_breach(name, path, header, False)
+            if message:
+                self.report(name, line_of(code, match.start()), f"{match[1]} of {message}")
+        if name.startswith("src/solve/"):
             search(CONDITIONAL, "no conditional compilation in solvers")
         if name.startswith(("src/", "python/")):  # the module is the library, too
             for pattern, message in FORBIDDEN_IN_SRC:
@@ -144,18 +172,19 @@ def include_breach(name, path, header, angle):
         allowed = public or beside or (angle and not ours) or (not angle and first == top)
         return None if allowed else f"{header}: {top}/ sees include/hinge only"
 
-    folder = name.split("/")[1] if name.count("/") > 1 else None
+    folder = name[len("src/"):].rpartition("/")[0]  # "" of src/ itself
     if public:
-        if folder == "kernels" and header not in PUBLIC_FOR_KERNELS:
-            return f"{header}: src/kernels sees {', '.join(sorted(PUBLIC_FOR_KERNELS))} only"
+        if folder == "simd" and header not in PUBLIC_FOR_SIMD:
+            return f"{header}: src/simd sees {', '.join(sorted(PUBLIC_FOR_SIMD))} only"
         return None
     if angle and not ours or beside or name in SEES_ALL:
         return None
-    if folder is not None and folder not in LAYERS:
+    if folder and folder not in LAYERS:
         return f"src/{folder} has no place in the layers of tools/check_includes.py"
-    if ours and folder is not None and (first == folder or first in LAYERS[folder]):
+    home = header.rpartition("/")[0]
+    if ours and folder and (home == folder or home in LAYERS[folder]):
         return None
-    return f"{header}: src/{folder or ''} may not see it"
+    return f"{header}: src/{folder} may not see it"
 
 
 def blank(text, comments, strings):
@@ -177,15 +206,18 @@ def line_of(text, offset):
 
 BAD = [  # file, text, line, part of the message
     ("src/base/a.cc", '#include "data/b.h"\n', 1, "may not see"),
-    ("src/data/a.cc", '\n#include "risk/b.h"\n', 2, "may not see"),
-    ("src/data/a.cc", '#include <kernels/b.h>\n', 1, "may not see"),
-    ("src/risk/a.cc", '#include "solve/b.h"\n', 1, "may not see"),
+    ("src/data/a.cc", '\n#include "rows/b.h"\n', 2, "may not see"),
+    ("src/base/a.cc", '#include <simd/b.h>\n', 1, "may not see"),
+    ("src/rows/a.cc", '#include "solve/b.h"\n', 1, "may not see"),
     ("src/solve/a.cc", '#include "proof/b.h"\n', 1, "may not see"),
     ("src/solve/a.cc", '#include "model/b.h"\n', 1, "may not see"),
-    ("src/proof/a.cc", '#include "kernels/b.h"\n', 1, "may not see"),
+    ("src/proof/a.cc", '#include "rows/b.h"\n', 1, "may not see"),
+    ("src/solve/dual/a.cc", '#include "solve/newton/b.h"\n', 1, "may not see"),
+    ("src/solve/a.cc", '#include "solve/dual/b.h"\n', 1, "may not see"),
+    ("src/train/a.cc", '#include "tune/b.h"\n', 1, "may not see"),
     ("src/model/a.cc", '#include "solve/b.h"\n', 1, "may not see"),
-    ("src/kernels/a.cc", '#include "base/b.h"\n', 1, "may not see"),
-    ("src/kernels/a.cc", '#include "hinge/train.h"\n', 1, "hinge/dataset.h, hinge/kernel.h only"),
+    ("src/simd/a.cc", '#include "base/b.h"\n', 1, "may not see"),
+    ("src/simd/a.cc", '#include "hinge/train.h"\n', 1, "hinge/dataset.h, hinge/kernel.h only"),
     ("src/other/a.cc", '#include "base/b.h"\n', 1, "no place in the layers"),
     ("src/version.cc", '#include "base/b.h"\n', 1, "may not see"),
     ("src/base/a.cc", '#include "../data/b.h"\n', 1, "root of its tree"),
@@ -196,10 +228,10 @@ BAD = [  # file, text, line, part of the message
     ("python/a.cc", "std::ofstream out(x);\n", 1, "OutputFile"),
     ("include/hinge/a.h", '#pragma once\n#include <fmt/format.h>\n', 2, "standard library"),
     ("include/hinge/a.h", '#pragma once\n#include "base/b.h"\n', 2, "standard library"),
-    ("src/base/a.cc", "#include <mpi.h>\n", 1, "src/mpi only"),
-    ("src/risk/a.cc", "#include <cuda_runtime.h>\n", 1, "src/cuda only"),
-    ("src/data/a.cc", "#include <immintrin.h>\n", 1, "src/kernels only"),
-    ("cli/a.cc", "#include <arm_neon.h>\n", 1, "src/kernels only"),
+    ("src/base/a.cc", "#include <mpi.h>\n", 1, "src/ranks/mpi only"),
+    ("src/rows/a.cc", "#include <cuda_runtime.h>\n", 1, "src/rows/cuda only"),
+    ("src/data/a.cc", "#include <immintrin.h>\n", 1, "src/simd only"),
+    ("cli/a.cc", "#include <arm_neon.h>\n", 1, "src/simd only"),
     ("src/solve/a.cc", "int a;\n  # ifdef X\n#endif\n", 2, "conditional"),
     ("src/solve/a.cc", "#if 1\n#endif\n", 1, "conditional"),
     ("src/base/a.cc", "auto a = std::getenv(x);\n", 1, "environment"),
@@ -225,13 +257,15 @@ GOOD = {
                      'auto* f = fopen(x, "rb"); const char c = \'"\'; auto n = snprintf(b, 1, s);\n'
                      "auto k = 1'000; auto l = 'x';\n#include <fstream>\n"
                      "void g() { on_exit(1); file.abort(); std::ifstream in(x); }\n",
-    "src/kernels/a.cc": '#include <immintrin.h>\n#include "hinge/dataset.h"\n#include "kernels/k.h"\n',
+    "src/simd/a.cc": '#include <immintrin.h>\n#include "hinge/dataset.h"\n#include "simd/k.h"\n',
     "src/data/a.cc": '#include "base/a.h"\n#include "data/b.h"\n#ifdef X\n#endif\n',
-    "src/solve/a.cc": '#include "risk/a.h"\n#include "kernels/k.h"\n#include "data/b.h"\n#pragma GCC x\n',
-    "src/model/a.cc": '#include "proof/a.h"\n#include "kernels/k.h"\n',
-    "src/mpi/a.cc": "#include <mpi.h>\n",
-    "src/cuda/a.cu": "#include <cuda_runtime.h>\n",
-    "src/train.cc": '#include "solve/a.h"\n#include "proof/a.h"\n',
+    "src/solve/a.cc": '#include "rows/a.h"\n#include "simd/k.h"\n#include "data/b.h"\n#pragma GCC x\n',
+    "src/model/a.cc": '#include "proof/a.h"\n#include "simd/k.h"\n',
+    "src/ranks/mpi/a.cc": "#include <mpi.h>\n",
+    "src/rows/cuda/a.cu": "#include <cuda_runtime.h>\n",
+    "src/rows/a.h": "#pragma once\nclass Rows final : public Base {\n};\nstruct Inner;\n",
+    "src/solve/dual/a.cc": 'class Rows;\nstruct Unknown;\n#include "solve/a.h"\n',
+    "src/file_kind.cc": '#include "solve/a.h"\n#include "proof/a.h"\n',
     "cli/a.h": "#pragma once\n",
     "cli/a.cc": '#include <CLI/CLI.hpp>\n#include "a.h"\n#include "cli/a.h"\n#include "hinge/hinge.h"\n'
                 "int main() { std::fprintf(stderr, \"x\"); std::exit(1); }\n",
@@ -253,6 +287,8 @@ def self_test():
     crowd = {f"src/base/f{i}.cc": "" for i in range(MAX_FILES + 1)}
     cases = [({name: text}, f"{name}:{line}: ", part) for name, text, line, part in BAD]
     cases.append((crowd, "src/base:1: ", "at most"))
+    declared = {"src/rows/a.h": "#pragma once\nstruct Rows {\n};\n", "src/proof/a.cc": "int a;\nstruct Rows;\n"}
+    cases.append((declared, "src/proof/a.cc:2: ", "Rows of rows/a.h"))
     for files, place, part in cases:
         errors = check_tree(files)
         if len(errors) != 1 or not errors[0].startswith(place) or part not in errors[0]:

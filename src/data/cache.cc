@@ -12,12 +12,12 @@
 #include <limits>
 #include <optional>
 
-#include "base/checksum.h"
 #include "base/error.h"
 #include "data/columns.h"
 #include "data/data_file.h"
 #include "data/dataset_builder.h"
-#include "data/source.h"
+#include "files/checksum.h"
+#include "files/source.h"
 
 namespace hinge {
 namespace {

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <limits>
 
-#include "base/checksum.h"
 #include "base/error.h"
 #include "base/stopwatch.h"
 #include "data/columns.h"
-#include "data/problem.h"
+#include "data/memory.h"
+#include "files/checksum.h"
 
 namespace hinge {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "base/parallel.h"
+#include "base/pool.h"
 #include "hinge/dataset.h"
 #include "hinge/result.h"
 

@@ -11,9 +11,9 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/file_bytes.h"
-#include "base/parallel.h"
+#include "base/pool.h"
 #include "data/dataset_builder.h"
+#include "files/file_bytes.h"
 #include "hinge/version.h"
 
 namespace hinge {

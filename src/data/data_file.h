@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/tensor_file.h"
+#include "files/tensor_file.h"
 #include "hinge/dataset.h"
 
 namespace hinge {

@@ -7,12 +7,12 @@
 #include <unordered_map>
 
 #include "base/error.h"
-#include "base/parallel.h"
-#include "base/tensor_file.h"
+#include "base/pool.h"
 #include "data/data_file.h"
 #include "data/dataset_builder.h"
-#include "data/problem.h"
-#include "data/source.h"
+#include "data/survey.h"
+#include "files/source.h"
+#include "files/tensor_file.h"
 
 namespace hinge {
 namespace {

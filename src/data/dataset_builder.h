@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "base/buffer.h"
-#include "data/source.h"
+#include "data/survey.h"
+#include "files/source.h"
 #include "hinge/dataset.h"
 
 namespace hinge {

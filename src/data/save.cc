@@ -5,9 +5,9 @@
 
 #include "base/digits.h"
 #include "base/error.h"
-#include "base/parallel.h"
+#include "base/pool.h"
 #include "data/data_file.h"
-#include "data/problem.h"
+#include "data/survey.h"
 #include "hinge/files.h"
 
 namespace hinge {

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "data/dataset_builder.h"
-#include "data/source.h"
+#include "files/source.h"
 
 namespace hinge {
 

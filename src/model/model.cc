@@ -9,15 +9,15 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/parallel.h"
+#include "base/pool.h"
 #include "data/columns.h"
 #include "data/dataset_builder.h"
-#include "data/problem.h"
-#include "kernels/kernel_block.h"
-#include "kernels/shared_planes.h"
+#include "data/survey.h"
+#include "model/shared_planes.h"
 #include "model/stream_model.h"
 #include "proof/certificate.h"
 #include "proof/outward.h"
+#include "simd/kernel_block.h"
 
 namespace hinge {
 namespace {

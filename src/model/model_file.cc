@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/tensor_file.h"
 #include "data/columns.h"
+#include "files/tensor_file.h"
 #include "hinge/json.h"
 #include "hinge/model.h"
 #include "hinge/version.h"

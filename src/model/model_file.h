@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/tensor_file.h"
+#include "files/tensor_file.h"
 #include "hinge/model.h"
 
 namespace hinge {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/stop.h"
-#include "base/tensor_file.h"
+#include "files/tensor_file.h"
 #include "hinge/model.h"
 #include "model/liblinear_file.h"
 #include "model/model_file.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/tensor_file.h"
+#include "files/tensor_file.h"
 #include "hinge/model.h"
 
 namespace hinge {

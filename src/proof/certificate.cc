@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "data/survey.h"
 #include "proof/outward.h"
 
 namespace hinge {

@@ -8,10 +8,10 @@
 #include <span>
 #include <vector>
 
-#include "base/comm.h"
-#include "base/parallel.h"
-#include "data/problem.h"
+#include "base/pool.h"
 #include "hinge/model.h"
+#include "objective/problem.h"
+#include "ranks/comm.h"
 
 namespace hinge {
 

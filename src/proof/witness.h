@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "data/problem.h"
 #include "hinge/model.h"
+#include "objective/problem.h"
 
 namespace hinge {
 

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "data/problem.h"
+#include "data/survey.h"
 
 namespace hinge {
 namespace {

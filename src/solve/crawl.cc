@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "data/memory.h"
 
 namespace hinge {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/parallel.h"
-#include "data/problem.h"
+#include "base/pool.h"
+#include "objective/problem.h"
 #include "solve/monitor.h"
 #include "solve/solver.h"
 

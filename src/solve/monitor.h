@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "base/archive.h"
-#include "base/comm.h"
 #include "base/stopwatch.h"
 #include "hinge/train.h"
+#include "ranks/comm.h"
 #include "solve/pace.h"
 
 namespace hinge {

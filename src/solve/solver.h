@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "base/archive.h"
-#include "base/comm.h"
-#include "base/parallel.h"
-#include "data/problem.h"
+#include "base/pool.h"
 #include "hinge/options.h"
-#include "kernels/kernels.h"
+#include "objective/problem.h"
+#include "ranks/comm.h"
+#include "simd/simd.h"
 #include "solve/monitor.h"
 
 namespace hinge {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "data/memory.h"
 #include "solve/monitor.h"
 
 namespace hinge {

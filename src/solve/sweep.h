@@ -9,11 +9,11 @@
 #include <span>
 #include <vector>
 
-#include "base/parallel.h"
+#include "base/pool.h"
 #include "base/stop.h"
 #include "base/stopwatch.h"
-#include "data/problem.h"
 #include "hinge/options.h"
+#include "objective/problem.h"
 #include "solve/solver.h"
 
 namespace hinge {

@@ -1,4 +1,4 @@
-#include "base/parallel.h"
+#include "base/pool.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "data/dataset_builder.h"
-#include "dual/short_rows.h"
+#include "rows/short_rows.h"
 #include "solve/solver.h"
 #include "support.h"
 

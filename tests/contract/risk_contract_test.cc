@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "ranked_risk.h"
-#include "risk/risk.h"
+#include "solve/planes/ranked_risk.h"
+#include "solve/planes/risk.h"
 #include "support.h"
 
 namespace hinge {

@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
-#include "dual/short_rows.h"
 #include "proof/certificate.h"
+#include "rows/short_rows.h"
 #include "solve/solver.h"
 #include "support.h"
 

@@ -20,9 +20,8 @@
 #include <tuple>
 #include <vector>
 
-#include "base/parallel.h"
+#include "base/pool.h"
 #include "base/random.h"
-#include "data/problem.h"
 #include "hinge/dataset.h"
 #include "support.h"
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/survey.h"
 #include "support.h"
 
 namespace hinge {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "base/parallel.h"
-#include "base/tensor_file.h"
+#include "base/pool.h"
 #include "data/columns.h"
-#include "data/problem.h"
+#include "data/survey.h"
+#include "files/tensor_file.h"
 #include "hinge/kernel.h"
 #include "hinge/model.h"
 #include "hinge/train.h"

@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "base/tensor_file.h"
+#include "files/tensor_file.h"
 #include "hinge/model.h"
 #include "support.h"
 

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "base/tensor_file.h"
+#include "files/tensor_file.h"
 #include "hinge/json.h"
 #include "hinge/stream.h"
 #include "support.h"

@@ -1,4 +1,5 @@
 #include "solve/batches.h"
+#include "data/survey.h"
 
 #include <gtest/gtest.h>
 

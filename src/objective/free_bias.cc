@@ -1,0 +1,177 @@
+#include "objective/free_bias.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+namespace hinge {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kFar = 3;       // a window is so many times as wide as the last crossing was far,
+constexpr double kFirst = 0.01;  // at first so wide,
+constexpr double kLeast = 50;    // and holds about so many bends at least
+constexpr double kWiden = 16, kWidest = 1;  // where the crossing is not inside
+constexpr double kCrowd = 10;  // more bends than one in so many are first put into buckets
+constexpr std::size_t kBuckets = 128;
+
+struct PlacedBends {
+  std::span<const double> places, rises;
+  std::span<const std::uint64_t> cuts;
+  double rise(std::uint64_t k) const { return rises.empty() ? 1.0 : rises[k]; }
+};
+
+struct Window {
+  double from = -kInfinity, to = kInfinity;
+};
+
+// Cuts a window down to the bucket with the crossing; leaves it if that is not inside.
+Window narrow(const PlacedBends& bends, double slope, const Window& window, Pool& pool) {
+  using Rises = std::array<double, kBuckets + 2>;  // by bucket; below and above all of them too
+  std::vector<Rises> parts(bends.cuts.size() - 1);
+  const double scale = static_cast<double>(kBuckets) / (window.to - window.from);
+  if (!std::isfinite(scale)) return window;  // as narrow as can be
+  pool.run(parts.size(), [&](std::size_t block) {
+    Rises rises = {};
+    for (std::uint64_t k = bends.cuts[block]; k < bends.cuts[block + 1]; ++k) {
+      const double bucket = (bends.places[k] - window.from) * scale + 1;
+      // What is no number (a forged checkpoint can bring it) has no bucket, but must go somewhere.
+      const double known = bucket > 0 ? std::min(bucket, kBuckets + 1.0) : 0.0;
+      rises[static_cast<std::size_t>(known)] += bends.rise(k);
+    }
+    parts[block] = rises;
+  });
+  for (std::size_t bucket = 0; bucket < kBuckets + 1; ++bucket) {
+    for (const Rises& part : parts) slope += part[bucket];
+    if (!(slope > 0)) continue;
+    if (bucket == 0) break;
+    // A little more on either side, for what rounding may have put into the next bucket.
+    const auto number = static_cast<double>(bucket);
+    return {.from = window.from + (number - 1.01) / scale,
+            .to = window.from + (number + 0.01) / scale};
+  }
+  return window;
+}
+
+// The bends in a window, and the slope before them.
+std::pair<double, std::vector<SlopeBend>> inside(const PlacedBends& bends, double slope,
+                                                 const Window& window, Pool& pool) {
+  constexpr std::uint64_t kRun = 64;  // bends that are first counted, since mostly there are none
+  struct Part {
+    double below = 0;
+    std::vector<SlopeBend> near;
+  };
+  std::vector<Part> parts(bends.cuts.size() - 1);
+  pool.run(parts.size(), [&](std::size_t block) {
+    Part part;
+    for (std::uint64_t from = bends.cuts[block]; from < bends.cuts[block + 1]; from += kRun) {
+      const std::uint64_t to = std::min(from + kRun, bends.cuts[block + 1]);
+      double near = 0;
+      for (std::uint64_t k = from; k < to; ++k) {
+        const double below = bends.places[k] < window.from ? 1.0 : 0.0;
+        near += (bends.places[k] <= window.to ? 1.0 : 0.0) - below;
+        part.below += below * bends.rise(k);
+      }
+      if (near == 0) continue;
+      for (std::uint64_t k = from; k < to; ++k) {
+        if (!(bends.places[k] >= window.from && bends.places[k] <= window.to)) continue;
+        part.near.push_back({bends.places[k], bends.rise(k), k});
+      }
+    }
+    parts[block] = std::move(part);
+  });
+  std::vector<SlopeBend> near = std::move(parts[0].near);
+  for (std::size_t block = 0; block < parts.size(); ++block) {
+    slope += parts[block].below;
+    if (block > 0) near.insert(near.end(), parts[block].near.begin(), parts[block].near.end());
+  }
+  return {slope, std::move(near)};
+}
+
+}  // namespace
+
+Crossing find_crossing(double slope, std::vector<SlopeBend>& bends) {
+  const auto earlier = [](const SlopeBend& a, const SlopeBend& b) {
+    return std::tie(a.place, a.item) < std::tie(b.place, b.item);
+  };
+  auto first = bends.begin(), last = bends.end();
+  while (last - first > 1) {  // the crossing is at one of them; the slope before them is `slope`
+    const auto middle = first + (last - first) / 2;
+    std::nth_element(first, middle, last, earlier);
+    double rise = 0;
+    for (auto it = first; it != middle; ++it) rise += it->rise;
+    if (slope + rise >= 0) {
+      last = middle;
+    } else {
+      slope += rise;
+      first = middle;
+    }
+  }
+  const double share = first->rise > 0 ? std::clamp(-slope / first->rise, 0.0, 1.0) : 0.0;
+  return {.at = first->place, .item = first->item, .share = share};
+}
+
+Crossing CrossingSearch::find(std::span<const double> places, std::span<const double> rises,
+                              std::span<const std::uint64_t> cuts, double slope, double guess,
+                              Pool& pool) {
+  const PlacedBends bends = {.places = places, .rises = rises, .cuts = cuts};
+  const auto count = static_cast<double>(places.size());
+  for (double half = window_;; half = half > 0 && half < kWidest ? kWiden * half : kInfinity) {
+    const bool all = !(half < kInfinity);
+    Window window;
+    if (!all) window = {.from = guess - half, .to = guess + half};
+    if (!all && density_ * 2 * half > count / kCrowd) window = narrow(bends, slope, window, pool);
+    auto [before, near] = inside(bends, slope, window, pool);
+    double rise = 0;
+    for (const SlopeBend& bend : near) rise += bend.rise;
+    const bool found = !near.empty() && before < 0 && before + rise > 0;
+    if (!found && !all) continue;
+    // No place is a number, where margins overflowed: nor is this, and solvers look for it.
+    if (near.empty()) return {.at = std::numeric_limits<double>::quiet_NaN()};
+    const double width = window.to - window.from;
+    if (!all && width > 0) density_ = static_cast<double>(near.size()) / width;
+    const Crossing crossing = find_crossing(before, near);
+    const double far = std::abs(crossing.at - guess);
+    window_ = std::max({window_ < kInfinity ? window_ / 2 : kFirst, kFar * far,
+                        density_ > 0 ? kLeast / density_ : 0.0});
+    return crossing;
+  }
+}
+
+void balance(const Problem& problem, std::span<double> alpha) {
+  constexpr double kSmall = 1e-6;  // of the heavier side
+  constexpr int kRounds = 3;       // sums of what was changed are rounded too
+  for (int round = 0; round < kRounds; ++round) {
+    double sides[2] = {};  // of y = -1 and of y = +1
+    for (std::uint64_t i = 0; i < alpha.size(); ++i) sides[problem.y[i] > 0 ? 1 : 0] += alpha[i];
+    const int heavier = sides[1] > sides[0] ? 1 : 0;
+    double excess = sides[heavier] - sides[1 - heavier];
+    if (excess == 0) return;
+    if (excess > kSmall * sides[heavier]) {
+      const double keep = sides[1 - heavier] / sides[heavier];
+      for (std::uint64_t i = 0; i < alpha.size(); ++i) {
+        if ((problem.y[i] > 0 ? 1 : 0) == heavier) alpha[i] *= keep;
+      }
+      continue;
+    }
+    for (std::uint64_t i = 0; i < alpha.size() && excess > 0; ++i) {
+      const double upper = problem.upper(i);
+      if (!(alpha[i] > 0 && alpha[i] < upper)) continue;
+      const bool heavy = (problem.y[i] > 0 ? 1 : 0) == heavier;
+      const double before = alpha[i];
+      alpha[i] = heavy ? std::max(0.0, before - excess) : std::min(upper, before + excess);
+      excess -= std::abs(alpha[i] - before);
+    }
+    // No row in between, or too few: one at a bound must do.
+    for (std::uint64_t i = 0; i < alpha.size() && excess > 0; ++i) {
+      if ((problem.y[i] > 0 ? 1 : 0) != heavier) continue;
+      const double before = alpha[i];
+      alpha[i] = std::max(0.0, before - excess);
+      excess -= before - alpha[i];
+    }
+  }
+}
+
+}  // namespace hinge

@@ -1,0 +1,115 @@
+// Exact line search along a ray for sums of hinges (docs/math.md):
+//
+//   f(t) = a/2 t^2 + b t + sum_i u_i max(0, c_i + t d_i),   t >= 0,   a >= 0, u_i >= 0
+//
+// f is convex and piecewise quadratic; each row bends it at t_i = -c_i/d_i, where its slope rises
+// by u_i |d_i|. The minimum is found by weighted selection among the bends: O(rows), no sort.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "ranks/comm.h"
+#include "simd/simd.h"
+
+namespace hinge {
+
+struct Bend {
+  double at, rise;
+};
+
+// f' just beyond t = 0 without b, and by how much it rises in each bucket: a sum over rows.
+// Bucket k is where t/(1+t) lies between k and k + 1 parts of kBuckets.
+struct Rises {
+  static constexpr std::size_t kBuckets = Bends::kBuckets;
+  std::array<double, 1 + kBuckets> values{};
+
+  double& slope() { return values[0]; }
+  double& in(std::size_t bucket) { return values[1 + bucket]; }
+};
+
+// The bucket that has the minimum of f, if f falls at first.
+struct Bucket {
+  std::size_t number = 0;
+  double begin = 0, end = 0;  // of t; the last has no end
+  double slope = 0;           // f' without a t, before the bends inside
+  double rise = 0;            // through these
+};
+Bucket find_bucket(double a, double b, Rises rises);
+
+class LineSearch {
+ public:
+  // Bends beyond t_max are of no interest, and t is at most that.
+  LineSearch(double a, double b, double t_max = std::numeric_limits<double>::infinity())
+      : a_(a), slope_(b), t_max_(t_max) {}
+
+  void reserve(std::size_t rows) { bends_.reserve(rows); }
+  // One hinge u max(0, c + t d).
+  void add(double u, double c, double d) {
+    if (d == 0 || u == 0) return;
+    if (c > 0 || (c == 0 && d > 0)) slope_ += u * d;  // counts just beyond t = 0
+    const double size = std::abs(d);
+    if ((c < 0) != (d < 0) && c != 0 && std::abs(c) < t_max_ * size) {
+      bends_.push_back({-c / d, u * size});
+    }
+  }
+  // So many of them at once.
+  void add(Bends& run, std::size_t size, const Kernels& kernels) {
+    for (std::size_t k = size; k < Bends::kRun; ++k) run.c[k] = run.d[k] = run.rise[k] = 0;
+    slope_ += kernels.find_bends(run, t_max_);
+    for (std::size_t k = 0; k < size; ++k) {
+      if (run.bucket[k] < Bends::kBuckets) bends_.push_back({-run.c[k] / run.d[k], run.rise[k]});
+    }
+  }
+
+  double slope() const { return slope_; }  // f' just beyond t = 0
+
+  // Bends of hinges whose slope just beyond t = 0 is in b.
+  void add_bends(const std::vector<Bend>& bends) {
+    bends_.insert(bends_.end(), bends.begin(), bends.end());
+  }
+
+  // The smallest t in [0, t_max] that minimises f; infinity if f falls for ever. Uses up what was
+  // added.
+  double minimum();
+
+  // What was added, for ranks to add up.
+  Rises rises() const;
+  std::vector<Bend> bends_in(std::size_t bucket) const;
+
+  // A search along another ray, in the same memory.
+  void restart(double a, double b) {
+    a_ = a;
+    slope_ = b;
+    bends_.clear();
+  }
+
+ private:
+  double a_;
+  double slope_;  // f'(0+)
+  double t_max_;
+  std::vector<Bend> bends_;
+};
+
+// The same where rows are on several ranks, each of which knows its own. First all learn how f'
+// rises in buckets of t, in one message, and so in which of them the minimum lies. Then only the
+// bends in there count, and in each round those of a part of what the round before left.
+struct Ray {
+  double a = 0, b = 0;  // f without its rows
+  double t_max = std::numeric_limits<double>::infinity();
+  double doubt = 0;  // by what share of the gain f(t) may be above the minimum
+};
+
+// The bends of the rank's own rows in the bucket.
+using BendsIn = std::function<std::vector<Bend>(std::size_t bucket)>;
+// `rises` are those of the rank's own rows, but for bends at t_max and beyond. The same t
+// everywhere.
+double minimum_on_ranks(const Ray& ray, Rises rises, const BendsIn& bends, Comm& comm);
+// Of rows that were added to a search with this t_max and neither a nor b.
+double minimum_on_ranks(const Ray& ray, const LineSearch& own, Comm& comm);
+
+}  // namespace hinge

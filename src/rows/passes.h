@@ -1,0 +1,206 @@
+// Passes over rows for one hyperplane or for several at once.
+//
+// Vectors of several hyperplanes lie interleaved: entry j of hyperplane c is w[j * stride + c]. The
+// entry after the last feature is the weight of the constant feature, if there is one. Results are
+// the same to the bit for any number of threads: scores belong to one row each, and sums over rows
+// are shared out by columns, each summed in the order of the rows.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "base/pool.h"
+#include "simd/simd.h"
+
+namespace hinge {
+
+template <class Value>
+class Passes {
+ public:
+  using Rows = CsrView<Value>;
+  static constexpr bool kLinear = true;  // KernelPasses has the same functions for kernels
+
+  Passes(const CsrView<Value>& m, double bias, std::size_t planes, const Kernels& kernels,
+         Pool& pool)
+      : m_(m), bias_(bias), stride_(stride_of(planes)), kernels_(kernels), pool_(pool) {}
+
+  const CsrView<Value>& rows() const { return m_; }
+  std::size_t stride() const { return stride_; }
+  std::size_t dimension() const { return m_.features + (bias_ != 0 ? 1 : 0); }
+  std::size_t size() const { return dimension() * stride_; }  // of a vector for all hyperplanes
+  const Kernels& kernels() const { return kernels_; }
+
+  // |x_i|^2, the constant feature included
+  double square(std::uint64_t i) const { return square_of(row_of(m_, i)) + bias_ * bias_; }
+
+  // |w_c|^2 of each hyperplane; the second form where the scores of all rows are known.
+  void squares(const double* w, double* out) const {
+    for (std::size_t c = 0; c < stride_; ++c) {
+      double sum = 0;
+      for (std::size_t j = c; j < size(); j += stride_) sum += w[j] * w[j];
+      out[c] = sum;
+    }
+  }
+  void squares(const double* w, const double*, double* out) const { squares(w, out); }
+
+  // How much work a score is, and squares(), in the same unit.
+  std::uint64_t work(std::uint64_t i) const { return m_.offsets[i + 1] - m_.offsets[i]; }
+  std::uint64_t measuring_work() const { return dimension(); }
+
+  // How many rows may have a dual variable that is not 0 lest the bound take too long: any number.
+  std::uint64_t most_in_bound() const { return m_.rows; }
+
+  // out[c] = <w_c, x_i>, c < stride
+  void score(std::uint64_t i, const double* w, double* out) const {
+    const SparseRow<Value> row = row_of(m_, i);
+    if (stride_ == 1) {
+      *out = kernels_.dot(row, w);
+      if (bias_ != 0) *out += bias_ * w[m_.features];
+      return;
+    }
+    kernels_.dot_many(row, w, stride_, out);
+    if (bias_ == 0) return;
+    for (std::size_t c = 0; c < stride_; ++c) out[c] += bias_ * w[m_.features * stride_ + c];
+  }
+
+  // w_c += a[c] x_i
+  void add(std::uint64_t i, const double* a, double* w) const {
+    add_part(row_of(m_, i), a, w);
+    add_bias(a, w);
+  }
+
+  // out[k * stride + c] = <w_c, x_row(k)> for k < count
+  template <class RowOf>
+  void scores(std::uint64_t count, const RowOf& row, const double* w, double* out) {
+    if (!worth_sharing(count)) {
+      for (std::uint64_t k = 0; k < count; ++k) {
+        if (k % kPollRows == 0) pool_.poll();
+        score(row(k), w, out + k * stride_);
+      }
+      return;
+    }
+    const std::uint64_t share = (count + kShares - 1) / kShares;
+    pool_.run((count + share - 1) / share, [&](std::size_t block) {
+      const std::uint64_t end = std::min(count, (block + 1) * share);
+      for (std::uint64_t k = block * share; k < end; ++k) score(row(k), w, out + k * stride_);
+    });
+  }
+
+  // w_c += sum over k < count of a[k * stride + c] x_row(k)
+  template <class RowOf>
+  void combine(std::uint64_t count, const RowOf& row, const double* a, double* w) {
+    if (!worth_sharing(count)) {
+      for (std::uint64_t k = 0; k < count; ++k) {
+        if (k % kPollRows == 0) pool_.poll();
+        if (!zero(a + k * stride_)) add(row(k), a + k * stride_, w);
+      }
+      return;
+    }
+    if (owners_.empty()) share_columns();
+    pool_.run(owners_.size() - 1, [&](std::size_t owner) {
+      const std::uint64_t last = owners_[owner + 1];
+      for (std::uint64_t k = 0; k < count; ++k) {
+        if (k % kPollRows == 0) pool_.poll();
+        if (zero(a + k * stride_)) continue;
+        const SparseRow<Value> whole = row_of(m_, row(k));
+        const auto [from, to] = part_of(row(k), whole, owner);
+        add_part({from, whole.values + (from - whole.columns), static_cast<std::size_t>(to - from),
+                  whole.run},
+                 a + k * stride_, w);
+        if (last == m_.features) add_bias(a + k * stride_, w);
+      }
+    });
+  }
+
+ private:
+  static constexpr std::uint64_t kShares = 64;      // blocks of a shared pass
+  static constexpr std::uint64_t kWorth = 1 << 17;  // operations worth waking threads
+  static constexpr std::uint64_t kPollRows = 1024;  // between two looks at the stop token
+
+  bool worth_sharing(std::uint64_t count) const {
+    const std::uint64_t mean = m_.nonzeros() / std::max<std::uint64_t>(1, m_.rows);
+    return pool_.threads() > 1 && count * (mean + 1) * stride_ >= kWorth;
+  }
+
+  bool zero(const double* a) const {
+    for (std::size_t c = 0; c < stride_; ++c) {
+      if (a[c] != 0) return false;
+    }
+    return true;
+  }
+
+  void add_part(const SparseRow<Value>& row, const double* a, double* w) const {
+    if (stride_ == 1) {
+      kernels_.add(row, *a, w);
+    } else {
+      kernels_.add_many(row, a, stride_, w);
+    }
+  }
+
+  void add_bias(const double* a, double* w) const {
+    if (bias_ == 0) return;
+    for (std::size_t c = 0; c < stride_; ++c) w[m_.features * stride_ + c] += a[c] * bias_;
+  }
+
+  // The columns of a row that belong to an owner.
+  struct Part {
+    const std::uint32_t *from, *to;
+  };
+  Part part_of(std::uint64_t i, const SparseRow<Value>& row, std::size_t owner) const {
+    const std::uint32_t* const end = row.columns + row.size;
+    const std::size_t cuts = owners_.size() - 2;  // between owners
+    if (splits_.empty()) {
+      const std::uint32_t* const from = std::lower_bound(row.columns, end, owners_[owner]);
+      return {from, std::lower_bound(from, end, owners_[owner + 1])};
+    }
+    const std::uint32_t* const split = splits_.data() + i * cuts;
+    return {owner == 0 ? row.columns : row.columns + split[owner - 1],
+            owner == cuts ? end : row.columns + split[owner]};
+  }
+
+  // Ranges of columns with about as many nonzeros each, judged by a sample; and where these part
+  // each row, unless that would take much room.
+  void share_columns() {
+    constexpr std::uint64_t kSample = 4096;
+    std::vector<std::uint32_t> sample;
+    const std::uint64_t begin = m_.full ? 0 : m_.offsets[0];
+    const std::uint64_t entries = m_.full ? m_.features : m_.nonzeros();
+    for (std::uint64_t k = 0; k < kSample && entries > 0; ++k) {
+      sample.push_back(m_.columns[begin + entries / kSample * k + entries % kSample * k / kSample]);
+    }
+    std::ranges::sort(sample);
+    const auto owners = static_cast<std::size_t>(pool_.threads());
+    owners_ = {0};
+    for (std::size_t k = 1; k < owners && !sample.empty(); ++k) {
+      const std::uint64_t column = sample[sample.size() * k / owners];
+      if (column > owners_.back()) owners_.push_back(column);
+    }
+    owners_.push_back(m_.features);
+    const std::size_t cuts = owners_.size() - 2;
+    if (cuts == 0 || m_.full || m_.rows > m_.nonzeros() / (8 * cuts)) return;
+    std::vector<std::uint32_t> splits(m_.rows * cuts);
+    const std::uint64_t share = (m_.rows + kShares - 1) / kShares;
+    pool_.run((m_.rows + share - 1) / share, [&](std::size_t block) {
+      const std::uint64_t last = std::min(m_.rows, (block + 1) * share);
+      for (std::uint64_t i = block * share; i < last; ++i) {
+        const SparseRow<Value> row = row_of(m_, i);
+        for (std::size_t k = 0; k < cuts; ++k) {
+          splits[i * cuts + k] = static_cast<std::uint32_t>(
+              std::lower_bound(row.columns, row.columns + row.size, owners_[k + 1]) - row.columns);
+        }
+      }
+    });
+    splits_ = std::move(splits);
+  }
+
+  const CsrView<Value>& m_;
+  double bias_;
+  std::size_t stride_;
+  const Kernels& kernels_;
+  Pool& pool_;
+  std::vector<std::uint32_t> splits_;  // of row i: splits_[i * (owners - 1) + k], or empty
+  std::vector<std::uint64_t> owners_;  // owner k has the columns owners_[k] .. owners_[k+1] - 1
+};
+
+}  // namespace hinge

@@ -1,0 +1,98 @@
+#include "solve/choose.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "data/columns.h"
+#include "data/survey.h"
+#include "solve/crawl.h"
+
+namespace hinge {
+namespace {
+
+constexpr std::uint64_t kMostColumns = 2500;
+
+}  // namespace
+
+// Dual descent visits rows, newton factors a matrix of columns x columns. What makes descent slow
+// is C |x|^2, the number of times over that a row of mean length could be fitted by itself: above
+// some tens the variables of many rows lie between their bounds and hang together. Newton's steps
+// hardly depend on it. Measured on one thread (a9a, w8a, covtype, digits, and generated rows like
+// covtype, real-sim and dense ones of 50 to 4000 columns, C = 0.01, 1 and 100, gaps 1e-2 to 1e-6):
+//   columns    newton is ahead
+//   <= 150     above C |x|^2 = 2, at gaps of 1e-5 and less above 0.4; with 200,000 rows or more
+//              above 0.1, and at such gaps always: steps on subsamples leave few for all rows
+//   <= 300     above 30; at gaps of 1e-4 and less from 1 on, if rows are full
+//   <= 2500    above 30, where descent takes 3 to 10 times as long or does not arrive
+//   more       never by much: a matrix is too large, and text, which has more, suits descent
+// and only with 20 rows a column, or with 4 and C |x|^2 above 30 (1000 beyond 500 columns), where
+// descent takes 2 to 1000 times as long (wine, breast cancer, 8 x 8 digits, generated rows of 30 to
+// 1000 columns). Below 5,000 rows either takes milliseconds, unless C |x|^2 is large.
+//
+// What no such rule sees (rows far from the origin, columns of different scales) shows when descent
+// crawls; then newton goes on from there (solve/crawl.h).
+SolverChoice choose_solver(const TrainOptions& options, const Dataset& data) {
+  if (options.solver != Solver::automatic) return {options.solver};
+  if (!options.pegasos.kernel.linear()) return {Solver::pegasos, "it is the one with kernels"};
+  SolverChoice choice = {Solver::dual};
+  std::uint64_t occurring = data.features();
+  if (occurring > kMostColumns) {
+    choice.columns = count_columns(data, kMostColumns);
+    occurring = choice.columns.value_or(occurring);
+  }
+  const auto rows = static_cast<double>(data.rows()),
+             columns =
+                 static_cast<double>(occurring + (options.free_bias || options.bias > 0 ? 1 : 0));
+  choice.may_change = newton_may_follow(data, static_cast<std::uint64_t>(columns));
+  if (columns == 0) {
+    choice.because = "no row has a feature";
+    return choice;
+  }
+  if (columns > static_cast<double>(kMostColumns)) {
+    choice.because = fmt::format("{:.0f} columns are many", columns);
+    return choice;
+  }
+  if (rows < 4 * columns) {
+    choice.because = fmt::format("there are only {:.2g} rows a column", rows / columns);
+    return choice;
+  }
+  const double cost = options.lambda > 0     ? 1 / (options.lambda * rows)
+                      : options.path.empty() ? options.cost
+                                             : std::ranges::max(options.path);
+  const double hardness = cost * mean_square(data);
+  const double gap = options.gap.value_or(kDefaultGap);
+  const bool full = static_cast<double>(data.nonzeros()) > 0.25 * rows * columns;
+  const bool tight = gap <= 1e-5;
+  const double easy = rows >= 200'000 ? (tight ? 0 : 0.1) : (tight ? 0.4 : 2);
+  const bool few = rows < 20 * columns;
+  const bool newton = few                              ? hardness > (columns <= 500 ? 30 : 1000)
+                      : hardness > 30                  ? true
+                      : columns <= 150 && rows >= 5000 ? hardness > easy
+                      : columns <= 300 && rows >= 5000 ? full && gap <= 1e-4 && hardness >= 1
+                                                       : false;
+  if (newton) choice.solver = Solver::newton;
+  choice.because =
+      fmt::format("there are {:.2g} rows a column and C |x|^2 is {:.2g}", rows / columns, hardness);
+  return choice;
+}
+
+// Focus takes the same steps however many ranks there are; descent takes more rounds the more ranks
+// share columns. But every plane is as long as the columns. Rounds to a gap of 1e-3, on two (and
+// four) ranks; on a9a descent does not come to 1e-5 in reasonable time:
+//   columns    a9a 123    ccat 47,236    like real-sim 20,958    like news20 1,355,191
+//   focus      57         75             67                      2e-3 after 10 s and 35 rounds
+//   dual       320        35 (125)       57                      21 (32)
+SolverChoice choose_solver(const TrainOptions& options, const Whole& whole, int ranks) {
+  if (options.solver != Solver::automatic) return {options.solver};
+  if (!options.pegasos.kernel.linear()) return {Solver::pegasos, "it is the one with kernels"};
+  constexpr std::uint64_t kMostOnRanks = 200'000;
+  const std::uint64_t columns = std::min(whole.features, whole.nonzeros);
+  if (columns > kMostOnRanks) {
+    return {Solver::dual, fmt::format("{} columns are many, for {} ranks", columns, ranks)};
+  }
+  return {Solver::focus, fmt::format("{} ranks share rows of {} columns", ranks, columns)};
+}
+
+}  // namespace hinge

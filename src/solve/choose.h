@@ -1,0 +1,30 @@
+// Which solver --solver auto takes, and why. The one place that says.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "data/survey.h"
+#include "hinge/dataset.h"
+#include "hinge/options.h"
+
+namespace hinge {
+
+struct SolverChoice {
+  Solver solver;
+  std::string because = {};  // in words; empty where the solver was named
+  // The columns that occur, where numbers are many and these are few: worth working on alone.
+  std::optional<std::uint64_t> columns = {};
+  // Newton may go on where dual descent crawls, and descent where newton stalls (solve/crawl.h).
+  bool may_change = false;
+};
+
+// A function of rows, columns that occur, lengths of rows, costs and gap; never of threads, so that
+// the bits of a model are the same for any number of them.
+SolverChoice choose_solver(const TrainOptions& options, const Dataset& data);
+
+// The same on several ranks, where what is sent counts too.
+SolverChoice choose_solver(const TrainOptions& options, const Whole& whole, int ranks);
+
+}  // namespace hinge

@@ -1,0 +1,77 @@
+// The best primal point among those a solver has met and the lines between them. A dual solver
+// comes to the optimum by points whose primal value is far above it; along a line margins are
+// linear, and the exact minimum costs no pass over the data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "base/archive.h"
+#include "objective/line_search.h"
+#include "objective/problem.h"
+
+namespace hinge {
+
+// <v, w> where w = sum_i a_i y_i x_i, by the gradients at v: the sum of a_i (1 + g_i). A pass over
+// rows in the place of one over columns.
+double inner_by_rows(std::span<const double> alpha, std::span<const double> gradient);
+
+class BestPoint {
+ public:
+  BestPoint(const Problem& problem, const Kernels& kernels)
+      : problem_(problem), kernels_(kernels) {}
+
+  struct Point {
+    std::span<const double> w;
+    std::span<const double> gradient;  // y_i (score of row i) - 1
+    double square = 0;                 // |w|^2
+    double primal = 0;                 // P(w)
+    // a where w = sum_i a_i y_i x_i, which spares a pass over w; empty: it is not known to be.
+    std::span<const double> alpha = {};
+  };
+  // A point. If its P is no more than `enough`, nor than the best so far, it becomes the best as it
+  // is, without a search; `true` then says that keep() must be called before w or its gradients
+  // change, or take() would not have it. (Often there is no need: the solver has arrived.) Where
+  // the search shall be `thorough`, multiples count as well. They matter with large costs: many
+  // rows have margins a little below 1 then.
+  bool offer(const Point& point, double enough, bool thorough);
+  void keep(const Point& point);
+  void offer_zero(double primal) { primal_ = primal; }  // w = 0, as the first
+
+  double primal() const { return primal_; }  // infinite before there is a point
+  // How far that may be off, as a share of it, for want of a pass over the data.
+  double noise() const { return noise_ * std::numeric_limits<double>::epsilon(); }
+  std::vector<double> take() {
+    return w_.empty() ? std::vector<double>(problem_.dimension()) : std::move(w_);
+  }
+
+  void archive(Archive& archive);
+
+ private:
+  // A way along the line to a point, where no point means w = 0: best + t (to - best).
+  struct Move {
+    double t = 0;
+    double loss = 0, square = 0;  // there
+    double noise = 1;
+  };
+  double inner(const Point& point) const;
+  void look_along(const Point& to, double product, double sign);
+  Move find_move(const Point& to, bool both_ways);
+  void apply(const Move& move, const Point& to);  // but for w
+  void move_along(const Point& to, bool both_ways);
+  void begin_at(const Point& point);
+
+  static constexpr double kFarthest = 8;  // along a line, in its lengths
+
+  const Problem& problem_;
+  const Kernels& kernels_;
+  LineSearch search_{0, 0, kFarthest};
+  std::vector<double> w_, gradient_;  // empty: 0
+  double square_ = 0, primal_ = std::numeric_limits<double>::infinity();
+  double noise_ = 1;  // how far margins and w may be apart, in roundings
+};
+
+}  // namespace hinge

@@ -1,0 +1,227 @@
+// Where progress is slow, epochs go the same way again and again. A leap goes on along it: from
+// here to the best point of
+//   alpha + s r + t p,   r: the way since the last leap, p: that leap with the way to it,
+// cut off at the bounds. Were there none, that would be conjugate gradients, with an epoch there
+// and back (which is a symmetric matrix) to condition them.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/archive.h"
+#include "base/buffer.h"
+#include "objective/problem.h"
+#include "simd/simd.h"
+#include "solve/dual/working_rows.h"
+
+namespace hinge {
+
+// w = sum_i a_i y_i x_i; with a free bias also sum_i a_i y_i, which bias = centre + stiffness sum
+// follows (dual_descent.cc).
+struct DualPoint {
+  std::vector<double> w;
+  double sum = 0, centre = 0, stiffness = 0;
+
+  double bias() const { return centre + stiffness * sum; }
+};
+
+// w += a x, and what goes with it.
+template <class Value>
+void add_row(const Problem& problem, const Kernels& kernels, const SparseRow<Value>& x, double a,
+             std::vector<double>& w, double& sum) {
+  if (a == 0) return;
+  kernels.add(x, a, w.data());
+  if (problem.free_bias) {
+    sum += a;
+  } else if (problem.bias != 0) {
+    w.back() += a * problem.bias;
+  }
+}
+
+template <class Value>
+class Leaps {
+  using Item = typename WorkingRows<Value>::Item;
+
+ public:
+  // The rows that epochs visit, and where these have come to.
+  Leaps(const Problem& problem, const CsrView<Value>& m, const Kernels& kernels,
+        WorkingRows<Value>& rows, DualPoint& here)
+      : problem_(problem),
+        m_(m),
+        kernels_(kernels),
+        rows_(rows),
+        here_(here),
+        regularised_(problem.regularised()) {}
+
+  // After rows were chosen. The last leap goes on, but for the rows that are not among them.
+  void choose() {
+    step_.clear();
+    if (step_by_row_.empty()) return;
+    for (const Item& item : rows_.items()) {
+      step_.push_back(std::exchange(step_by_row_[item.row], 0.0));
+    }
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      add_row(problem_, kernels_, row_of(m_, i), -step_by_row_[i] * problem_.y[i], step_w_,
+              step_sum_);
+    }
+  }
+
+  // Before others are: it goes on, whichever they are.
+  void store() {
+    step_by_row_.assign(step_.empty() ? 0 : m_.rows, 0.0);
+    for (std::size_t k = 0; k < step_.size(); ++k) step_by_row_[rows_.items()[k].row] = step_[k];
+  }
+
+  // The next leap begins here.
+  void mark() {
+    before_.clear();
+    for (const Item& item : rows_.items()) before_.push_back(item.alpha);
+    before_w_ = here_.w;
+    before_sum_ = here_.sum;
+  }
+
+  // Returns the rows that were touched.
+  std::uint64_t leap() {
+    touched_ = 0;
+    leap_as_far_as_it_pays();
+    if (count_++ == 0) mean_.assign(here_.w.size(), 0.0);
+    for (std::size_t j = 0; j < mean_.size(); ++j) mean_[j] += here_.w[j];
+    return touched_;
+  }
+
+  // Leaps since take_mean(), and whether w is what they have led to: rounding grows with them.
+  std::uint64_t count() const { return count_; }
+  bool changed_w() const { return changed_w_; }
+  void w_is_computed() { changed_w_ = false; }
+
+  // The mean of w after each of them, of which there was at least one if it is `wanted`.
+  std::vector<double>& take_mean(bool wanted) {
+    if (wanted) {
+      for (double& x : mean_) x /= static_cast<double>(count_);
+    }
+    count_ = 0;
+    return mean_;
+  }
+
+  // Between store() and choose(), when w was computed from the variables.
+  void archive(Archive& archive) {
+    archive.sized_or_empty(step_by_row_, m_.rows);
+    archive.sized(step_w_, step_by_row_.empty() ? 0 : problem_.dimension());
+    archive(step_sum_);
+  }
+
+ private:
+  static constexpr double kNoise = 2e-15;  // of |w|^2, times the length: a gain below is rounding
+
+  void leap_as_far_as_it_pays() {
+    const std::span<Item> items = rows_.items();
+    const std::vector<double>& w = here_.w;
+    const bool first = step_.empty();
+    double ww = 0, rr = 0, rp = 0, pp = 0, slope_r = 0, slope_p = 0;  // slopes: of the dual
+    for (std::size_t j = 0; j < regularised_; ++j) {
+      const double r = w[j] - before_w_[j], p = first ? 0 : step_w_[j];
+      ww += w[j] * w[j];
+      rr += r * r;
+      rp += r * p;
+      pp += p * p;
+      slope_r -= w[j] * r;
+      slope_p -= w[j] * p;
+    }
+    if (problem_.free_bias) {
+      const double r = here_.sum - before_sum_, p = first ? 0 : step_sum_;
+      rr += here_.stiffness * r * r;
+      rp += here_.stiffness * r * p;
+      pp += here_.stiffness * p * p;
+      slope_r -= here_.bias() * r;
+      slope_p -= here_.bias() * p;
+    }
+    for (std::size_t k = 0; k < items.size(); ++k) {
+      slope_r += items[k].alpha - before_[k];
+      if (!first) slope_p += step_[k];
+    }
+    const double determinant = rr * pp - rp * rp;
+    double s = rr > 0 ? slope_r / rr : 0, t = 0;
+    if (determinant > 1e-12 * rr * pp) {
+      s = (slope_r * pp - slope_p * rp) / determinant;
+      t = (slope_p * rr - slope_r * rp) / determinant;
+    }
+    constexpr int kTries = 3;
+    for (int n = 0; n < kTries; ++n, s /= 2, t /= 2) {
+      if (leap_to(s, t, kNoise * ww * (1 + std::abs(s) + std::abs(t)))) return;
+    }
+    mark();
+    step_.clear();
+    step_w_.clear();
+  }
+
+  // False: the bounds leave no more gain than that, and nothing has changed.
+  bool leap_to(double s, double t, double least) {
+    const std::span<Item> items = rows_.items();
+    std::vector<double>& w = here_.w;
+    const bool first = step_.empty();
+    const double sum_before = here_.sum;
+    if (leap_w_.empty()) leap_w_ = huge_vector(w.size());
+    leap_.resize(items.size());
+    for (std::size_t j = 0; j < w.size(); ++j) {
+      leap_w_[j] = w[j] + s * (w[j] - before_w_[j]) + (first ? 0 : t * step_w_[j]);
+    }
+    here_.sum += s * (here_.sum - before_sum_) + (first ? 0 : t * step_sum_);
+    double gain = 0;
+    for (std::size_t k = 0; k < items.size(); ++k) {
+      const Item& item = items[k];
+      const double wanted = item.alpha + s * (item.alpha - before_[k]) + (first ? 0 : t * step_[k]);
+      leap_[k] = std::clamp(wanted, 0.0, problem_.upper(item.row));
+      gain += leap_[k] - item.alpha;
+      if (leap_[k] == wanted) continue;
+      add_row(problem_, kernels_, rows_.entries(item), (leap_[k] - wanted) * item.y, leap_w_,
+              here_.sum);
+      ++touched_;
+    }
+    for (std::size_t j = 0; j < regularised_; ++j) {
+      const double way = leap_w_[j] - w[j];
+      gain -= way * (w[j] + way / 2);
+    }
+    if (problem_.free_bias) {
+      const double way = here_.sum - sum_before;
+      gain -= way * (here_.centre + here_.stiffness * (sum_before + way / 2));
+    }
+    if (!(gain > least)) {
+      here_.sum = sum_before;
+      return false;
+    }
+    step_.resize(items.size());
+    step_w_.resize(w.size());
+    for (std::size_t k = 0; k < items.size(); ++k) {
+      step_[k] = leap_[k] - before_[k];
+      if (leap_[k] != items[k].alpha) items[k].asleep = false;
+      items[k].alpha = leap_[k];
+    }
+    for (std::size_t j = 0; j < w.size(); ++j) step_w_[j] = leap_w_[j] - before_w_[j];
+    step_sum_ = here_.sum - before_sum_;
+    w.swap(leap_w_);
+    changed_w_ = true;
+    mark();
+    return true;
+  }
+
+  const Problem& problem_;
+  const CsrView<Value>& m_;
+  const Kernels& kernels_;
+  WorkingRows<Value>& rows_;
+  DualPoint& here_;
+  const std::size_t regularised_;  // columns
+
+  // Where the last leap ended (before), and how it and the way to it went (step).
+  std::vector<double> before_, before_w_, step_, step_w_, leap_, leap_w_;
+  std::vector<double> step_by_row_;
+  double before_sum_ = 0, step_sum_ = 0;
+  std::vector<double> mean_;  // a sum until it is taken
+  std::uint64_t count_ = 0, touched_ = 0;
+  bool changed_w_ = false;
+};
+
+}  // namespace hinge

@@ -1,0 +1,212 @@
+// F'' = I + curvature sum_i c_i x_i x_i^T over the rows between their bounds (newton/part.h), and
+// the system of a Newton step: solved by products with F'' where that costs less than to build and
+// factor it, which depends on columns, rows and how well conditioned it proves.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/archive.h"
+#include "base/pool.h"
+#include "objective/problem.h"
+#include "simd/simd.h"
+#include "solve/newton/conjugate_gradients.h"
+#include "solve/newton/rows.h"
+#include "solve/newton/system.h"
+
+namespace hinge {
+
+template <class Value>
+class NewtonHessian {
+ public:
+  // All must outlive this. `costs`: c_i, or empty: all 1.
+  NewtonHessian(const NewtonRows<Value>& rows, std::span<const std::uint64_t> cuts,
+                std::span<const double> costs, const Problem& problem, NewtonSystem& system,
+                const Kernels& kernels, Pool& pool, std::uint64_t& touched)
+      : rows_(rows),
+        cuts_(cuts),
+        costs_(costs),
+        bias_(problem.bias),
+        free_(problem.free_bias),
+        features_(problem.data->features()),
+        regularised_(problem.regularised()),
+        system_(system),
+        kernels_(kernels),
+        pool_(pool),
+        touched_(touched),
+        blocks_(cuts.size() - 1),
+        in_sum_(rows.rows()) {
+    for (Block& block : blocks_) block.sum.resize(system.size());
+  }
+
+  // What follows does not depend on what was, but for how many products it took: so that a run can
+  // go on from a state without matrices.
+  void forget() {
+    sum_is_old_ = true;
+    diagonal_.clear();
+  }
+  void archive(Archive& archive) { archive(products_); }
+
+  // The rows now between their bounds.
+  template <class Between>
+  void list(const Between& between) {
+    pool_.run(blocks_.size(), [&](std::size_t b) {
+      Block& block = blocks_[b];
+      block.terms.clear();
+      block.flips.clear();
+      for (std::uint64_t i = cuts_[b]; i < cuts_[b + 1]; ++i) {
+        const bool in = between(i), was = in_sum_[i] != 0;
+        const double c = costs_.empty() ? 1.0 : costs_[i];
+        if (in) block.terms.push_back({i, c});
+        if (in != was) block.flips.push_back({i, in ? c : -c});
+      }
+    });
+    count_ = 0;
+    for (const Block& block : blocks_) count_ += block.terms.size();
+  }
+
+  // F'' s = g, exactly or nearly; s is of no use if go() says no.
+  template <class Go>
+  void solve(double curvature, const std::vector<double>& g, std::vector<double>& s, const Go& go) {
+    if (solve_by_products(curvature, g, s, go) || !go()) return;
+    follow();
+    s = g;
+    system_.solve(curvature, s.data());
+  }
+
+ private:
+  using Term = NewtonSystem::Term;
+  struct Block {
+    std::vector<Term> terms;  // rows between their bounds
+    std::vector<Term> flips;  // that the sum lacks, or has too many
+    std::vector<double> sum;
+  };
+
+  // The sum follows the rows between their bounds: by those that joined and left, or from scratch
+  // if these are more.
+  void follow() {
+    std::size_t flips = 0;
+    for (const Block& block : blocks_) flips += block.flips.size();
+    const bool anew = std::exchange(sum_is_old_, false) || flips > count_;
+    if (anew) system_.clear();
+    all_.clear();
+    for (const Block& block : blocks_) {
+      const std::vector<Term>& terms = anew ? block.terms : block.flips;
+      all_.insert(all_.end(), terms.begin(), terms.end());
+      for (const Term& flip : block.flips) in_sum_[flip.row] ^= 1U;
+    }
+    system_.add(rows_, all_);
+    touched_ += all_.size();
+  }
+
+  // How many products cost less than to build the sum and to factor it. Costs are as in system.h.
+  double worth_products() const {
+    constexpr double kRow = 20, kFull = 0.35, kSparse = 1, kWorth = 0.7, kMost = 5000;
+    if (!system_.factors()) return kMost;
+    const auto rows = static_cast<double>(count_), n = static_cast<double>(system_.size());
+    const double width = rows_.mean_width();
+    const double product = rows * (kRow + width * (rows_.full() ? kFull : kSparse)) + n;
+    // Where the sum is kept up to date, few rows join or leave it.
+    const double terms = rows * (sum_is_old_ ? 1 : 0.3);
+    const double exact =
+        NewtonSystem::sum_work(terms, width, n, rows_.full()) + NewtonSystem::factor_work(n);
+    return std::min(kMost, kWorth * exact / product);
+  }
+
+  // False: it does not pay, or did not.
+  template <class Go>
+  bool solve_by_products(double curvature, const std::vector<double>& g, std::vector<double>& s,
+                         const Go& go) {
+    constexpr std::uint64_t kLeast = 8;
+    const auto most = static_cast<std::uint64_t>(worth_products());
+    if (system_.factors() && most < std::max(kLeast, products_)) return false;
+    if (diagonal_.empty()) find_diagonal();
+    std::vector<double> diagonal(g.size());
+    for (std::size_t j = 0; j < g.size(); ++j) {
+      diagonal[j] = curvature * diagonal_[j] + (free_ && j == features_ ? 0 : 1);
+      if (!(diagonal[j] > 0)) diagonal[j] = 1;
+    }
+    const std::uint64_t products = conjugate_gradients(
+        [&](const std::vector<double>& x, std::vector<double>& y) { multiply(curvature, x, y); },
+        diagonal, g, {.products = most}, go, s);
+    products_ = std::min(products, most);
+    return products <= most || !system_.factors();
+  }
+
+  // y = F'' x
+  void multiply(double curvature, const std::vector<double>& x, std::vector<double>& y) {
+    // Vectors of conjugate gradients and of each block are as long as the columns.
+    constexpr double kNumber = 0.35, kVectors = 6;
+    system_.add_work(kNumber * static_cast<double>(x.size()) *
+                     (kVectors + 2 * static_cast<double>(blocks_.size())));
+    constexpr std::size_t kRun = 32;  // rows that are still in the cache when they are added
+    const double constant = bias_ == 0 ? 0.0 : bias_ * x[features_];
+    for_terms([&](std::span<const Term> terms, std::vector<double>& sum) {
+      double factors[kRun];
+      double all = 0;
+      for (std::size_t from = 0; from < terms.size(); from += kRun) {
+        const std::size_t run = std::min(kRun, terms.size() - from);
+        const auto row = [&](std::uint64_t k) { return terms[from + k].row; };
+        rows_.scores(run, row, x.data(), factors);
+        for (std::size_t k = 0; k < run; ++k) {
+          factors[k] = terms[from + k].u * (factors[k] + constant);
+          all += factors[k];
+        }
+        rows_.add(run, row, factors, sum.data());
+      }
+      if (bias_ != 0) sum[features_] += bias_ * all;
+    });
+    for (std::size_t j = 0; j < x.size(); ++j) y[j] = j < regularised_ ? x[j] : 0.0;
+    take_sums(curvature, y);
+  }
+
+  void find_diagonal() {
+    for_terms([&](std::span<const Term> terms, std::vector<double>& sum) {
+      for (const Term& term : terms) {
+        rows_.add_squares(term.row, term.u, sum.data());
+        if (bias_ != 0) sum[features_] += term.u * bias_ * bias_;
+      }
+    });
+    diagonal_.assign(system_.size(), 0.0);
+    take_sums(1, diagonal_);
+  }
+
+  template <class Add>
+  void for_terms(const Add& add) {
+    pool_.run(blocks_.size(), [&](std::size_t b) {
+      Block& block = blocks_[b];
+      if (block.terms.empty()) return;
+      std::ranges::fill(block.sum, 0.0);
+      add(block.terms, block.sum);
+    });
+    touched_ += count_;
+  }
+  void take_sums(double factor, std::vector<double>& to) const {
+    for (const Block& block : blocks_) {
+      if (!block.terms.empty()) kernels_.add_dense(factor, block.sum.data(), to.data(), to.size());
+    }
+  }
+
+  const NewtonRows<Value>& rows_;
+  std::span<const std::uint64_t> cuts_;
+  std::span<const double> costs_;
+  const double bias_;
+  const bool free_;
+  const std::size_t features_, regularised_;
+  NewtonSystem& system_;
+  const Kernels& kernels_;
+  Pool& pool_;
+  std::uint64_t& touched_;
+  std::vector<Block> blocks_;
+  std::vector<Term> all_;
+  std::uint64_t count_ = 0;           // rows between their bounds
+  std::vector<std::uint8_t> in_sum_;  // which are in that of the system,
+  bool sum_is_old_ = true;            // unless it is to be made anew
+  std::vector<double> diagonal_;      // of the sum, for products; empty: not known
+  std::uint64_t products_ = 0;        // that the last solution took
+};
+
+}  // namespace hinge

@@ -1,0 +1,485 @@
+// Map: Newton::work is the way from samples of the rows (climb) to all of them (work_on_all) to
+// those near the margin (work_near); iterate() takes steps on a part; newton/part.h says what a
+// step is.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "base/archive.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "objective/free_bias.h"
+#include "objective/line_search.h"
+#include "solve/newton/part.h"
+#include "solve/solver.h"
+
+namespace hinge {
+namespace {
+
+constexpr double kFirstWidth = 2;          // half the corner, at first
+constexpr double kSolved = 0.1;            // F' counts for less than this share of the gap
+constexpr double kSharpen = 1 / 0.3;       // the slope's growth once F is minimised;
+constexpr double kSharpenLess = 2;         // after it was too much
+constexpr double kSoften = 4;              // then the slope falls by this factor
+constexpr std::uint64_t kPatience = 15;    // steps that F may take;
+constexpr std::uint64_t kMany = 6;         // so many show that sharpening was too much
+constexpr std::uint64_t kSampleRatio = 8;  // between one sample and the next
+constexpr std::uint64_t kSampleRows = 4000, kSampleColumns = 20;  // the least sample, by columns
+constexpr double kNarrowBelow = 1e-3;    // gap below which rows near the margin are chosen
+constexpr double kNarrowWidth = 4;       // near: within so many half corners
+constexpr double kNarrowShare = 0.5;     // of the rows, at most, or it does not pay
+constexpr double kNarrowGap = 0.1;       // of the last exact gap: the aim on the chosen rows
+constexpr double kFallen = 1e-3;         // P, since it was computed from the rows: do so again
+constexpr double kTrusted = 1e-11;       // P and D as kept by the steps are right to this share
+constexpr std::uint64_t kIdle = 1000;    // steps without progress that mean "stalled",
+constexpr std::uint64_t kIdleFine = 30;  // where little is left to gain
+constexpr double kFineGap = 1e-9;
+
+template <class Value>
+class Newton {
+ public:
+  using Part = NewtonPart<Value>;
+
+  Newton(const Problem& problem, const CsrView<Value>& m, const SolverOptions& options,
+         Monitor& monitor, Pool& pool)
+      : problem_(problem),
+        m_(m),
+        options_(options),
+        kernels_(*options.kernels),
+        monitor_(monitor),
+        pool_(pool),
+        best_w_(problem.dimension()),
+        joined_(m.rows) {
+    for (std::uint64_t i = 0; i < m.rows; ++i) primal_ += problem.upper(i);
+  }
+
+  Solution run() {
+    try {
+      work();
+    } catch (const Interrupted&) {
+      monitor_.interrupt();
+      look_once_more();
+    }
+    if (!seen_start_ && !options_.start.empty() && options_.resume.empty()) {
+      // Stopped before it was compared with anything.
+      whole_.reset();
+      best_w_ = options_.start[0].w;
+      solution_.alpha = options_.start[0].alpha;
+    }
+    solution_.w = std::move(best_w_);
+    if (whole_) {
+      const Buffer<double> best = whole_->take_best();
+      whole_.reset();  // memory
+      system_.reset();
+      solution_.alpha.resize(m_.rows);
+      for (std::uint64_t i = 0; i < m_.rows; ++i) solution_.alpha[i] = problem_.upper(i) * best[i];
+      if (problem_.free_bias) balance(problem_, solution_.alpha);
+    }
+    solution_.alpha.resize(m_.rows);
+    return std::move(solution_);
+  }
+
+  // The state between two rounds: the sum of F'' is rebuilt then.
+  void archive(Archive& archive) {
+    archive(monitor_);
+    whole_->archive(archive);
+    archive.sized(best_w_, problem_.dimension());
+    archive.sized(joined_, m_.rows);
+    archive(primal_, dual_, measured_, sharpen_, tried_, idle_, least_, narrow_,
+            solution_.iterations, solution_.rows_touched);
+    archive.require(sharpen_ > 1 && std::isfinite(sharpen_));
+  }
+
+ private:
+  void work() {
+    if (!std::isfinite(primal_)) {
+      fail("solver.nonfinite", "the objective is not finite at w = 0",
+           "scale the data, or lower --cost");
+    }
+    if (options_.resume.empty() && report()) return;  // at w = 0
+    system_.emplace(problem_, kernels_, pool_);
+    whole_.emplace(NewtonRows<Value>(m_, kernels_, pool_),
+                   std::vector<std::int8_t>(problem_.y.begin(), problem_.y.end()),
+                   std::vector<double>(problem_.costs.begin(), problem_.costs.end()), problem_.cost,
+                   problem_, *system_, kernels_, pool_, solution_.rows_touched);
+    whole_->best();
+    if (options_.resume.empty()) {
+      begin();
+    } else {
+      restore(*this, options_.resume);
+    }
+    while (!stopped_ && !report()) {
+      monitor_.offer_state([this] { return state_of(*this); });
+      if (idle_ > (relative_gap() < kFineGap ? kIdleFine : kIdle)) {
+        solution_.stalled = true;
+        return;
+      }
+      if (!narrow_ || !work_near()) work_on_all();
+    }
+  }
+
+  // ---- The beginning: at a start, or by way of samples.
+  void begin() {
+    Part& part = *whole_;
+    double width = kFirstWidth;
+    bool centred = false;
+    if (!options_.start.empty()) {
+      const Start& start = options_.start[0];
+      std::ranges::copy(start.w, part.w.begin());
+      part.measure_margins();
+      width = sample_width(m_.rows);
+      centred = !start.alpha.empty();
+      for (std::uint64_t i = 0; centred && i < m_.rows; ++i) {
+        const double upper = problem_.upper(i);
+        part.status[i] = upper > 0 ? std::clamp(start.alpha[i] / upper, 0.0, 1.0) : 0.0;
+      }
+      if (centred) {
+        part.measure_sum();
+        take_start();
+        seen_start_ = true;
+        part.recentre();
+      }
+    } else if (climb(width)) {
+      part.measure_margins();
+    }
+    part.slope = 0.5 / width;
+    if (!centred) part.begin_with(part.slope);
+    part.settle();
+    take_values();
+    seen_start_ = true;
+  }
+
+  // What a corner should be like after that many rows have been solved for.
+  double sample_width(std::uint64_t rows) const {
+    return std::min(kFirstWidth, 2 * std::sqrt(static_cast<double>(problem_.dimension()) /
+                                               static_cast<double>(rows)));
+  }
+
+  // P and D of the start itself. (settle() will change the statuses.)
+  void take_start() {
+    Part& part = *whole_;
+    take_dual(dual_at(part.w));
+    std::ranges::fill(part.direction(), 0.0);
+    take_primal(half_square(part.w) + part.loss_at(0));
+  }
+
+  // Solves for ever larger samples: one row of each run of neighbours. True: there was one.
+  bool climb(double& width) {
+    const std::uint64_t least =
+        std::max<std::uint64_t>(kSampleRows, kSampleColumns * problem_.dimension());
+    std::vector<std::uint64_t> sizes;
+    for (std::uint64_t k = m_.rows / kSampleRatio; k >= least; k /= kSampleRatio) {
+      sizes.push_back(k);
+    }
+    for (std::size_t level = sizes.size(); level-- > 0 && !stopped_;) {
+      const std::uint64_t size = sizes[level];
+      std::vector<std::uint64_t> rows(size);
+      Random random(options_.seed, level);
+      for (std::uint64_t k = 0; k < size; ++k) {
+        const std::uint64_t from = m_.rows * k / size, to = m_.rows * (k + 1) / size;
+        rows[k] = from + random.below(to - from);
+      }
+      const double share = static_cast<double>(m_.rows) / static_cast<double>(size);
+      Part part = part_of(rows, problem_.cost * share);
+      part.w = whole_->w;
+      if (level + 1 < sizes.size()) part.measure_margins();
+      part.begin_with(0.5 / width);
+      const double wanted =
+          0.3 * static_cast<double>(problem_.dimension()) / static_cast<double>(size);
+      const double gap = std::max(monitor_.limits().gap / 2, std::min(0.05, wanted));
+      double sharpen = kSharpen;
+      iterate(part, sharpen, [&] { return part.gap() <= gap * part.primal(); });
+      whole_->w = part.w;
+      width = sample_width(size);
+    }
+    return !sizes.empty();
+  }
+
+  Part part_of(std::span<const std::uint64_t> rows, double unit) {
+    std::vector<std::int8_t> y(rows.size());
+    std::vector<double> costs(problem_.costs.empty() ? 0 : rows.size());
+    for (std::size_t k = 0; k < rows.size(); ++k) y[k] = problem_.y[rows[k]];
+    for (std::size_t k = 0; k < costs.size(); ++k) costs[k] = problem_.costs[rows[k]];
+    return Part(NewtonRows<Value>(whole_->rows(), rows, pool_), std::move(y), std::move(costs),
+                unit, problem_, *system_, kernels_, pool_, solution_.rows_touched);
+  }
+
+  // ---- Steps.
+  bool stop() {
+    stopped_ = stopped_ || monitor_.poll(passes());
+    return stopped_;
+  }
+
+  typename Part::Step take_step(Part& part) {
+    const auto step = part.step([this] { return !stop(); });
+    monitor_.add_work(system_->take_work());
+    if (step == Part::Step::stopped) return step;
+    ++solution_.iterations;
+    latest_w_ = part.w;
+    return step;
+  }
+
+  // Steps on a part of the rows until done() or there is no more to gain.
+  template <class Done>
+  void iterate(Part& part, double& sharpen, const Done& done) {
+    double least = std::numeric_limits<double>::infinity();
+    std::uint64_t tried = 0, idle = 0;
+    while (!stop() && idle < 4 * kPatience) {
+      const auto step = take_step(part);
+      if (step == Part::Step::stopped) return;
+      const bool moved = step == Part::Step::taken;
+      if (done()) return;
+      idle = part.gap() < 0.999 * least ? 0 : idle + 1;
+      least = std::min(least, part.gap());
+      next_centre(part, moved, tried, sharpen);
+    }
+  }
+
+  // Sharpens the corners once F is minimised, or softens them where that takes too long. True: the
+  // centres are others now.
+  bool next_centre(Part& part, bool moved, std::uint64_t& tried, double& sharpen) {
+    if (!moved || part.half_gradient() < kSolved * part.gap()) {
+      if (tried >= kMany) sharpen = kSharpenLess;
+      part.recentre();
+      part.sharpen(sharpen);
+    } else if (++tried < kPatience) {
+      return false;
+    } else {
+      part.slope /= kSoften;
+      part.stale = true;
+      sharpen = kSharpenLess;
+    }
+    tried = 0;
+    return true;
+  }
+
+  // Steps on all rows until the centres change.
+  void work_on_all() {
+    Part& part = *whole_;
+    for (;;) {
+      if (stop()) return;
+      const auto step = take_step(part);
+      if (step == Part::Step::stopped) return;
+      const bool moved = step == Part::Step::taken;
+      take_values();
+      if (next_centre(part, moved, tried_, sharpen_)) break;
+      if (report()) {
+        stopped_ = true;
+        return;
+      }
+    }
+    narrow_ = relative_gap() < kNarrowBelow;
+  }
+
+  // Solves for the rows near the margin, where all others stay as they are, and measures what that
+  // is worth for all. False: too many are near.
+  bool work_near() {
+    Part& all = *whole_;
+    const double near = kNarrowWidth * 0.5 / all.slope * sharpen_;
+    std::vector<std::uint64_t> rows;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      if (std::abs(1 - all.z[i]) <= near || all.between(i) || joined_[i] != 0) rows.push_back(i);
+    }
+    if (static_cast<double>(rows.size()) > kNarrowShare * static_cast<double>(m_.rows)) {
+      return false;
+    }
+    Part part = part_of(rows, problem_.cost);
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      part.z[k] = all.z[rows[k]];
+      part.centre[k] = all.centre[rows[k]];
+      part.status[k] = all.status[rows[k]];
+    }
+    part.w = all.w;
+    part.v = all.v;
+    part.slope = all.slope;
+    if (problem_.free_bias) part.count_others();
+    const double gap = primal_ - dual_;
+    const double aim = std::max(kNarrowGap * gap, 0.3 * monitor_.limits().gap * primal_);
+    iterate(part, sharpen_, [&] { return part.gap() <= aim; });
+    return_from(part, rows);
+    const double left = primal_ - dual_;
+    idle_ += 4;
+    take_values();
+    next_centre(all, true, tried_, sharpen_);
+    narrow_ = left < 0.5 * gap && relative_gap() < 5 * kNarrowBelow;
+    return true;
+  }
+
+  // Takes over what a part of the rows came to, as far as the primal of all rows allows.
+  void return_from(Part& part, std::span<const std::uint64_t> rows) {
+    Part& all = *whole_;
+    all.keep_best();
+    std::vector<std::uint8_t> chosen(m_.rows);
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      all.centre[rows[k]] = part.centre[k];
+      all.status[rows[k]] = part.status[k];
+      chosen[rows[k]] = 1;
+    }
+    all.v = part.v;
+    all.slope = part.slope;
+    take_dual(dual_at(part.w));
+    std::vector<double> s(all.w.size());
+    for (std::size_t j = 0; j < s.size(); ++j) s[j] = part.w[j] - all.w[j];
+    const double before = all.primal();
+    all.set_direction(s.data());
+    double t = 1;
+    if (half_square(part.w) + all.loss_at(1) > before) {
+      double inner = 0;
+      for (std::size_t j = 0; j < problem_.regularised(); ++j) inner += all.w[j] * s[j];
+      LineSearch search(2 * half_square(s), inner);
+      search.reserve(m_.rows);
+      const std::span<const double> d = all.direction();
+      for (std::uint64_t i = 0; i < m_.rows; ++i) {
+        search.add(problem_.upper(i), 1 - all.z[i], -d[i]);
+      }
+      t = std::min(1.0, search.minimum());
+    }
+    for (std::size_t j = 0; j < s.size(); ++j) all.w[j] += t * s[j];
+    all.advance(t);
+    all.stale = true;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      if (chosen[i] == 0 && all.status[i] != all.centre[i]) joined_[i] = 1;
+    }
+  }
+
+  // ---- What is known.
+  double half_square(const std::vector<double>& x) const {
+    double sum = 0;
+    for (std::size_t j = 0; j < problem_.regularised(); ++j) sum += x[j] * x[j];
+    return sum / 2;
+  }
+
+  // D of the statuses of all rows, less what the sum of a free bias' dual costs at w.
+  double dual_at(const std::vector<double>& w) const {
+    const Part& part = *whole_;
+    double sum = 0;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) sum += problem_.upper(i) * part.status[i];
+    const double charge = problem_.free_bias ? std::abs(part.v[m_.features] * w[m_.features]) : 0.0;
+    return sum - half_square(part.v) - charge - kTrusted * sum;
+  }
+
+  void take_dual(double dual) {
+    if (!(dual > dual_)) return;
+    dual_ = dual;
+    whole_->mark_best();
+  }
+  void take_primal(double primal) {
+    if (!(primal < primal_)) return;  // nor if it is not finite
+    primal_ = primal;
+    std::copy_n(whole_->w.begin(), best_w_.size(), best_w_.begin());
+  }
+
+  // P and D where all rows are. Sums that steps keep up to date are trusted to a point, and
+  // computed from the rows beyond it.
+  void take_values() {
+    Part& part = *whole_;
+    double slack = kTrusted * part.primal();
+    // Nor where they are about to say that it is done, or where P has fallen far below what their
+    // rounding was small beside.
+    const double gap = std::max(kFineGap * 10, monitor_.limits().gap);
+    const double primal = std::min(primal_, part.primal());
+    const bool fine = primal - std::max(dual_, part.dual()) < gap * primal;
+    if (!std::isfinite(measured_)) measured_ = part.primal();
+    if (fine || part.primal() < kFallen * measured_) {
+      measured_ = part.primal();
+      part.measure_margins();
+      part.settle();
+      part.measure_sum();
+      slack = 0;
+    }
+    take_primal(part.primal());
+    take_dual(part.dual() - slack);
+    idle_ = relative_gap() < 0.999 * least_ ? 0 : idle_ + 1;
+    least_ = std::min(least_, relative_gap());
+  }
+
+  double relative_gap() const {
+    return primal_ > 0 ? std::max(0.0, (primal_ - dual_) / primal_) : 0.0;
+  }
+  double passes() const {
+    return static_cast<double>(solution_.rows_touched) / static_cast<double>(m_.rows);
+  }
+
+  bool report() {
+    Progress progress;
+    progress.iteration = solution_.iterations;
+    progress.data_passes = passes();
+    progress.primal = primal_;
+    progress.dual = dual_;
+    progress.relative_gap = relative_gap();
+    progress.active_rows = m_.rows;
+    return monitor_.report(progress);
+  }
+
+  // Is the point where a signal met us, perhaps on some of the rows, better than the best?
+  void look_once_more() {
+    if (!whole_ || latest_w_.empty()) return;
+    try {
+      const Pool::Grace grace(pool_, kLastLook);
+      whole_->w = latest_w_;
+      whole_->measure_margins();
+      std::ranges::fill(whole_->direction(), 0.0);
+      take_primal(half_square(latest_w_) + whole_->loss_at(0));
+    } catch (const Interrupted&) {
+      // The best before will do.
+    }
+  }
+
+  const Problem& problem_;
+  const CsrView<Value>& m_;
+  const SolverOptions& options_;
+  const Kernels& kernels_;
+  Monitor& monitor_;
+  Pool& pool_;
+
+  std::optional<NewtonSystem> system_;
+  std::optional<Part> whole_;
+  std::vector<double> best_w_, latest_w_;
+  std::vector<std::uint8_t> joined_;  // rows found to matter although they were not chosen
+  double primal_ = 0, dual_ = 0;      // the best
+  double sharpen_ = kSharpen;
+  std::uint64_t tried_ = 0;  // steps since the centres changed
+  std::uint64_t idle_ = 0;   // steps, about, without progress
+  double least_ = std::numeric_limits<double>::infinity();
+  double measured_ = std::numeric_limits<double>::infinity();  // P when it was, from the rows
+  bool narrow_ = false;
+  bool seen_start_ = false;  // its values are known
+  bool stopped_ = false;
+  Solution solution_;
+};
+
+}  // namespace
+
+Solution solve_newton(const Problem& problem, const SolverOptions& options, Monitor& monitor,
+                      Pool& pool) {
+  return problem.data->visit(
+      [&](const auto& m) { return Newton(problem, m, options, monitor, pool).run(); });
+}
+
+double newton_memory(const Dataset& data, std::uint64_t dimension) {
+  const auto rows = static_cast<double>(data.rows()), columns = static_cast<double>(dimension);
+  const double value = data.precision() == Precision::f32 ? 4 : 8;
+  // Rows without holes if they are so, and of all of them samples and those near the margin.
+  const double copies =
+      1.5 * std::min((value + 4) * static_cast<double>(data.nonzeros()), value * rows * columns);
+  const double blocks = std::clamp(static_cast<double>(data.nonzeros()) / (2 * columns), 1.0, 64.0);
+  return NewtonSystem::memory(dimension) + 8 * 4 * blocks * columns + 8 * 10 * rows + copies;
+}
+
+double newton_work(const Dataset& data, std::uint64_t dimension) {
+  constexpr double kSteps = 30, kPasses = 3;  // of them a step
+  const auto rows = static_cast<double>(data.rows()), columns = static_cast<double>(dimension),
+             nonzeros = static_cast<double>(data.nonzeros());
+  const bool full = nonzeros > 0.5 * rows * columns;
+  const double near = 0.3 * rows;  // that join or leave the sum
+  const double exact = NewtonSystem::sum_work(near, nonzeros / rows, columns, full) +
+                       NewtonSystem::factor_work(columns);
+  // Or by products, as many as there may be different numbers among those that matter.
+  const double products = std::min(rows, columns) * (nonzeros + columns);
+  return kSteps * (kPasses * nonzeros + std::min(exact, products));
+}
+
+}  // namespace hinge

@@ -1,0 +1,513 @@
+// Newton steps on some rows. For centres c_i in [0, 1], a slope q and costs u_i (docs/math.md)
+//
+//   status s_i(w) = clip(c_i + q (1 - z_i), 0, 1),  z_i = y_i <w, x_i>,  dual variable u_i s_i,
+//   F(w) = 1/2 |w|^2 + sum_i u_i (s_i (1 - z_i) - (s_i - c_i)^2 / 2q),   F' = w - v,
+//   v = sum_i u_i s_i y_i x_i,    F'' = I + q sum_{0 < s_i < 1} u_i x_i x_i^T
+//
+// The statuses are feasible for the dual at every w: each step knows how far from the optimum it
+// is. 1/2q is half the width of the corner that replaces the hinge's. With a free bias the last
+// coordinate is moved after each step to where sum_i u_i s_i y_i = 0.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/archive.h"
+#include "base/buffer.h"
+#include "base/pool.h"
+#include "objective/problem.h"
+#include "simd/simd.h"
+#include "solve/newton/hessian.h"
+#include "solve/newton/rows.h"
+#include "solve/newton/system.h"
+
+namespace hinge {
+
+template <class Value>
+class NewtonPart {
+ public:
+  // `costs`: c_i of u_i = unit c_i, or empty: all 1. To `touched` rows are added as passes touch
+  // them.
+  NewtonPart(NewtonRows<Value> rows, std::vector<std::int8_t> y, std::vector<double> costs,
+             double unit, const Problem& problem, NewtonSystem& system, const Kernels& kernels,
+             Pool& pool, std::uint64_t& touched)
+      : rows_(std::move(rows)),
+        y_(std::move(y)),
+        costs_(std::move(costs)),
+        unit_(unit),
+        bias_(problem.bias),
+        free_(problem.free_bias),
+        features_(problem.data->features()),
+        regularised_(problem.regularised()),
+        system_(system),
+        kernels_(kernels),
+        pool_(pool),
+        touched_(touched),
+        cuts_(rows_.cuts()),
+        blocks_(cuts_.size() - 1),
+        hessian_(rows_, cuts_, costs_, problem, system, kernels, pool, touched),
+        d_(rows_.rows()),
+        spare_(rows_.rows()),
+        w(system.size()),
+        v(system.size()),
+        z(rows_.rows()),
+        centre(rows_.rows()),
+        status(rows_.rows()) {
+    for (Block& block : blocks_) block.v.resize(system.size());
+    total_ = costs_.empty() ? static_cast<double>(size())
+                            : std::accumulate(costs_.begin(), costs_.end(), 0.0);
+    const std::uint64_t step = size() / 1000 + 1;
+    double squares = 0, count = 0;
+    for (std::uint64_t i = 0; i < size(); i += step, ++count) {
+      squares += cost(i) * (rows_.square(i) + (free_ ? 0.0 : bias_ * bias_));
+    }
+    curvature_ = std::max(1e-100, unit_ * squares / count);
+  }
+
+  NewtonPart(const NewtonPart&) = delete;
+  NewtonPart& operator=(const NewtonPart&) = delete;
+
+  const NewtonRows<Value>& rows() const { return rows_; }
+  std::uint64_t size() const { return rows_.rows(); }
+
+  double primal() const { return half_square(w) + unit_ * sums_.loss; }
+  double dual() const {
+    const double charge = free_ ? std::abs(v[features_] * w[features_]) : 0;
+    return unit_ * sums_.status - half_square(v) - charge;
+  }
+  // Primal less dual where all other rows stay as they are; and the part of it that a minimum of F
+  // would not have.
+  double gap() const { return half_gradient() + unit_ * (sums_.loss - sums_.product); }
+  double half_gradient() const {
+    double sum = 0;
+    for (std::size_t j = 0; j < regularised_; ++j) sum += (w[j] - v[j]) * (w[j] - v[j]);
+    return sum / 2;
+  }
+
+  // The first centres, halfway, and slope. Rows of zeros lose their full cost whatever w is. Where
+  // costs times squares of rows are so large that statuses must be tiny, the centres are 0, and
+  // the slope is one that can tell such statuses apart.
+  void begin_with(double wanted) {
+    // Few rows for the columns can be separated, most likely: then statuses are tiny sooner.
+    const double largest = size() < 4 * regularised_ ? 1e2 : 1e6;
+    const bool large = wanted * curvature_ > largest;
+    slope = large ? largest / curvature_ : wanted;
+    for (std::uint64_t i = 0; i < size(); ++i) {
+      centre[i] = bias_ == 0 && rows_.zero(i) ? 1.0 : large ? 0.0 : 0.5;
+    }
+    stale = true;
+  }
+
+  // A steeper slope, as far as rounding of margins does not show in statuses.
+  void sharpen(double factor) {
+    constexpr double kSteepest = 1e6;
+    slope = std::min(slope * factor, kSteepest);
+    stale = true;
+  }
+
+  // Other centres, or another slope: statuses are to be found anew before the next step.
+  void recentre() {
+    for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      std::copy(status.data() + begin, status.data() + end, centre.data() + begin);
+    });
+    stale = true;
+  }
+
+  // With a free bias: other rows have their part in v, which does not change.
+  void count_others() {
+    double sum = 0;
+    for (std::uint64_t i = 0; i < size(); ++i) sum += cost(i) * y_[i] * status[i];
+    others_ = v[features_] / unit_ - sum;
+  }
+
+  // Sets z from w, exactly; and v from the statuses.
+  void measure_margins() { score(w.data(), z.data()); }
+  void measure_sum() {
+    for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
+      Changes changes(*this, blocks_[b]);
+      for (std::uint64_t i = begin; i < end; ++i) {
+        if (status[i] != 0) changes.add(i, status[i]);
+      }
+      changes.finish();
+    });
+    std::ranges::fill(v, 0.0);
+    take_changed();
+  }
+
+  // Statuses at z by centres and slope; v follows.
+  void settle() {
+    if (free_) {
+      move_bias();
+    } else {
+      move(0);
+    }
+  }
+
+  enum class Step : std::uint8_t { taken, none, stopped };
+
+  // One step, unless rounding leaves no way down, or go() says no.
+  template <class Go>
+  Step step(const Go& go) {
+    if (std::exchange(stale, false)) {
+      settle();
+      hessian_.forget();
+    }
+    hessian_.list([this](std::uint64_t i) { return between(i); });
+    std::vector<double> g(system_.size()), s;
+    for (std::size_t j = 0; j < regularised_; ++j) g[j] = v[j] - w[j];
+    if (free_) g[features_] = v[features_];
+    hessian_.solve(slope * unit_, g, s, go);
+    if (!go()) return Step::stopped;
+    double down = 0, square = 0;
+    for (std::size_t j = 0; j < s.size(); ++j) down += g[j] * s[j];
+    if (!(down > 0) || !std::isfinite(down)) return Step::none;
+    // F'' is at least the unit matrix: more than that is a factor spoilt by rounding.
+    constexpr double kSpoilt = 1.5;
+    double most = 0;
+    for (const double x : g) most += x * x;
+    if (!free_ && down > kSpoilt * most) return Step::none;
+    for (std::size_t j = 0; j < regularised_; ++j) square += s[j] * s[j];
+    const double t = search(s.data(), -down, square);
+    if (t == 0) return Step::none;
+    for (std::size_t j = 0; j < w.size(); ++j) w[j] += t * s[j];
+    if (free_) {
+      shift(t);
+      move_bias();
+    } else {
+      move(t);
+    }
+    return Step::taken;
+  }
+
+  // d = y_i <s, x_i> of all rows, for advance().
+  void set_direction(const double* s) { score(s, d_.data()); }
+  std::span<double> direction() { return d_.span(); }
+  void advance(double t) {
+    shift(t);
+    settle();
+  }
+
+  // Of the primal at w + t s, where d is that of s.
+  double loss_at(double t) {
+    for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
+      double sum = 0;
+      for (std::uint64_t i = begin; i < end; ++i) {
+        sum += cost(i) * std::max(0.0, 1 - (z[i] + t * d_[i]));
+      }
+      blocks_[b].slope = sum;
+    });
+    return unit_ * sum_slopes();
+  }
+
+  bool between(std::uint64_t i) const { return status[i] > 0 && status[i] < 1; }
+
+  // The statuses as they are now are kept until others are marked; zeros at first.
+  void mark_best() { best_is_now_ = true; }
+  const Buffer<double>& best() {
+    if (best_.size() != size()) best_.resize(size());
+    return best_is_now_ ? status : best_;
+  }
+  Buffer<double> take_best() {  // at the end
+    best();
+    return std::move(best_is_now_ ? status : best_);
+  }
+  // Before statuses are changed from outside.
+  void keep_best() {
+    if (std::exchange(best_is_now_, false)) std::copy_n(status.data(), size(), best_.data());
+  }
+
+  // The state where `stale` is set.
+  void archive(Archive& archive) {
+    archive.sized(w, system_.size());
+    archive.sized(v, system_.size());
+    archive.sized(z, size());
+    archive.sized(centre, size());
+    archive.sized(status, size());
+    archive.sized(best_, size());
+    archive(best_is_now_, slope, sums_.loss, sums_.status, sums_.product, between_, hessian_);
+    archive.require(slope > 0 && std::isfinite(slope));
+  }
+
+ private:
+  struct Block {
+    std::vector<double> v;      // what changes of its statuses add to v,
+    std::uint64_t changed = 0;  // of so many rows
+    CornerSums sums;
+    double slope = 0;
+    std::uint64_t between = 0;
+  };
+
+  // Changes of statuses in a block, summed a few rows at a time.
+  class Changes {
+   public:
+    Changes(const NewtonPart& part, Block& block) : part_(part), block_(block) {
+      block_.changed = 0;
+    }
+    void add(std::uint64_t row, double by) {
+      if (size_ == kFew) sum_up();
+      rows_[size_] = row;
+      factors_[size_] = part_.cost(row) * by * part_.y_[row];
+      sum_ += factors_[size_++];
+    }
+    void finish() {
+      sum_up();
+      if (part_.bias_ != 0 && block_.changed > 0) {
+        block_.v[part_.features_] += part_.bias_ * sum_;
+      }
+    }
+
+   private:
+    static constexpr std::size_t kFew = 256;
+    void sum_up() {
+      if (size_ == 0) return;
+      if (block_.changed == 0) std::ranges::fill(block_.v, 0.0);
+      part_.rows_.add(
+          size_, [this](std::uint64_t k) { return rows_[k]; }, factors_, block_.v.data());
+      block_.changed += std::exchange(size_, 0);
+    }
+
+    const NewtonPart& part_;
+    Block& block_;
+    std::size_t size_ = 0;
+    double sum_ = 0;
+    std::uint64_t rows_[kFew];
+    double factors_[kFew];
+  };
+
+  template <class F>
+  void for_blocks(F&& f) {
+    pool_.run(blocks_.size(), [&](std::size_t b) { f(b, cuts_[b], cuts_[b + 1]); });
+  }
+
+  double half_square(const std::vector<double>& x) const {
+    double sum = 0;
+    for (std::size_t j = 0; j < regularised_; ++j) sum += x[j] * x[j];
+    return sum / 2;
+  }
+
+  double cost(std::uint64_t i) const { return costs_.empty() ? 1.0 : costs_[i]; }
+  Corners corners(std::uint64_t begin, std::uint64_t end) const {
+    return {z.data() + begin,      d_.data() + begin,
+            centre.data() + begin, costs_.empty() ? nullptr : costs_.data() + begin,
+            end - begin,           slope};
+  }
+
+  void score_block(const double* s, double* out, std::uint64_t begin, std::uint64_t end) const {
+    const double constant = bias_ == 0 ? 0.0 : bias_ * s[features_];
+    rows_.scores(
+        end - begin, [begin](std::uint64_t k) { return begin + k; }, s, out + begin);
+    for (std::uint64_t i = begin; i < end; ++i) out[i] = y_[i] * (out[i] + constant);
+  }
+  void score(const double* s, double* out) {
+    for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      score_block(s, out, begin, end);
+    });
+    touched_ += size();
+  }
+
+  double slope_at(double t) {
+    for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
+      blocks_[b].slope = kernels_.corner_slope(corners(begin, end), t);
+    });
+    return sum_slopes();
+  }
+  double sum_slopes() const {
+    double sum = 0;
+    for (const Block& block : blocks_) sum += block.slope;
+    return sum;
+  }
+
+  // How far to go along s: F'(w + t s) rises with t from `first` < 0; that it be small will do.
+  // What other rows have in it does not change, so only differences count.
+  double search(const double* s, double first, double square) {
+    constexpr double kSmall = 0.1, kEdge = 0.1;
+    constexpr int kTrials = 30;
+    std::vector<double> at_zero(blocks_.size());
+    for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
+      score_block(s, d_.data(), begin, end);
+      at_zero[b] = kernels_.corner_slope(corners(begin, end), 0);
+      blocks_[b].slope = kernels_.corner_slope(corners(begin, end), 1);
+    });
+    touched_ += size();
+    const double start = std::accumulate(at_zero.begin(), at_zero.end(), 0.0);
+    double high = 1, high_value = first + square + unit_ * (start - sum_slopes());
+    if (high_value <= -kSmall * first) return 1;
+    if (!std::isfinite(high_value)) return 0;
+    double low = 0, low_value = first;
+    for (int trial = 0; trial < kTrials; ++trial) {
+      const double share = std::clamp(-low_value / (high_value - low_value), kEdge, 1 - kEdge);
+      const double t = low + share * (high - low);
+      const double value = first + t * square + unit_ * (start - slope_at(t));
+      if (std::abs(value) <= -kSmall * first) return t;
+      (value < 0 ? low : high) = t;
+      (value < 0 ? low_value : high_value) = value;
+    }
+    return low > 0 ? low : high;
+  }
+
+  void shift(double t) {
+    for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      kernels_.add_dense(t, d_.data() + begin, z.data() + begin, end - begin);
+    });
+  }
+
+  // z + t d, the statuses there, v and what is to follow in F''.
+  void move(double t) {
+    for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
+      Block& block = blocks_[b];
+      block.sums =
+          kernels_.corner_move(corners(begin, end), t, z.data() + begin, spare_.data() + begin);
+      Changes changes(*this, block);
+      block.between = 0;
+      for (std::uint64_t i = begin; i < end; ++i) {
+        const double now = spare_[i], was = status[i];
+        const bool in = now > 0 && now < 1;
+        block.between += in ? 1 : 0;
+        if (now == was) continue;
+        changes.add(i, now - was);
+      }
+      changes.finish();
+    });
+    std::swap(status, spare_);
+    if (std::exchange(best_is_now_, false)) {
+      best_.resize(size());
+      std::swap(best_, spare_);
+    }
+    sums_ = {};
+    between_ = 0;
+    for (const Block& block : blocks_) {
+      sums_.loss += block.sums.loss;
+      sums_.status += block.sums.status;
+      sums_.product += block.sums.product;
+      between_ += block.between;
+    }
+    take_changed();
+  }
+
+  void take_changed() {
+    for (const Block& block : blocks_) {
+      if (block.changed == 0) continue;
+      kernels_.add_dense(unit_, block.v.data(), v.data(), v.size());
+      touched_ += block.changed;
+    }
+  }
+
+  // Moves the free bias to where sum_i c_i y_i s_i, which falls as it rises, is 0.
+  void move_bias() {
+    constexpr double kLeft = 1e-15;
+    constexpr int kTrials = 200;
+    for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) d_[i] = y_[i];
+    });
+    double low = 0, high = 0, low_value = others_ + slope_at(0), high_value = low_value;
+    const double enough = kLeft * total_;
+    double t = 0;
+    if (std::abs(low_value) > enough) {
+      // A step that would do if as many rows were between their bounds as last time.
+      double by = between_ > 0
+                      ? 1.01 * std::abs(low_value) / (slope * static_cast<double>(between_))
+                      : 1 / slope;
+      by = std::clamp(by, 1e-12, 1e12);
+      const double sign = low_value > 0 ? 1 : -1;
+      for (int trial = 0; trial < kTrials; ++trial, by *= 4) {
+        high += sign * by;
+        high_value = others_ + slope_at(high);
+        if (sign * high_value <= 0) break;
+        low = high;
+        low_value = high_value;
+      }
+      t = bias_root(low, low_value, high, high_value, enough);
+    }
+    move(t);
+    w[features_] += t;
+    if (between_ > 0) return;
+    // With no row between its bounds there is a range of such places. From its middle rows of both
+    // labels come back together; from an end each step would be undone.
+    const double middle = middle_of_range();
+    move(middle);
+    w[features_] += middle;
+  }
+
+  // How far away the middle is of the range of the bias in which no status changes.
+  double middle_of_range() const {
+    double low = -std::numeric_limits<double>::infinity(), high = -low;
+    for (std::uint64_t i = 0; i < size(); ++i) {
+      if (cost(i) == 0) continue;
+      const bool at_zero = status[i] <= 0;
+      const double slack =
+          at_zero ? z[i] - 1 - centre[i] / slope : 1 - z[i] - (1 - centre[i]) / slope;
+      if ((y_[i] > 0) == at_zero) {
+        low = std::max(low, -slack);
+      } else {
+        high = std::min(high, slack);
+      }
+    }
+    const double middle = (low + high) / 2;
+    return std::isfinite(middle) ? middle : 0.0;
+  }
+
+  // Regula falsi; an end that stays is given less weight.
+  double bias_root(double low, double low_value, double high, double high_value, double enough) {
+    constexpr int kTrials = 100;
+    int last = 0;
+    for (int trial = 0; trial < kTrials; ++trial) {
+      if (std::abs(high_value) <= enough || high == low) break;
+      double t = low_value == high_value
+                     ? (low + high) / 2
+                     : low + (high - low) * (low_value / (low_value - high_value));
+      if (!(std::min(low, high) < t && t < std::max(low, high))) t = (low + high) / 2;
+      if (t == low || t == high) break;
+      const double value = others_ + slope_at(t);
+      if (std::abs(value) <= enough) return t;
+      if ((value > 0) == (low_value > 0)) {
+        low = t;
+        low_value = value;
+        if (last == 1) high_value /= 2;
+        last = 1;
+      } else {
+        high = t;
+        high_value = value;
+        if (last == 2) low_value /= 2;
+        last = 2;
+      }
+    }
+    return high;
+  }
+
+  NewtonRows<Value> rows_;
+  std::vector<std::int8_t> y_;
+  std::vector<double> costs_;
+  double unit_;
+  double total_ = 0;      // sum of c_i
+  double curvature_ = 0;  // mean of u_i |x_i|^2, by a sample
+  double others_ = 0;     // sum of c_i y_i s_i over rows elsewhere; free bias
+  double bias_;
+  bool free_;
+  std::size_t features_, regularised_;
+  NewtonSystem& system_;
+  const Kernels& kernels_;
+  Pool& pool_;
+  std::uint64_t& touched_;
+  std::vector<std::uint64_t> cuts_;
+  std::vector<Block> blocks_;
+  CornerSums sums_;
+  std::uint64_t between_ = 0;  // rows
+  NewtonHessian<Value> hessian_;
+  Buffer<double> d_, spare_, best_;
+  bool best_is_now_ = false;
+
+ public:
+  // The state; who changes it sets `stale`. v goes with the statuses, z with w.
+  std::vector<double> w, v;  // of as many numbers as the system has
+  Buffer<double> z, centre, status;
+  double slope = 1;
+  bool stale = true;
+};
+
+}  // namespace hinge

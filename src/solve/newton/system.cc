@@ -1,0 +1,178 @@
+#include "solve/newton/system.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "solve/newton/cholesky.h"
+
+namespace hinge {
+namespace {
+
+constexpr std::size_t kDepth = 128;              // full rows multiplied at once
+constexpr std::size_t kPartNumbers = 1U << 20U;  // of all parts of a sum together
+constexpr std::size_t kPartTerms = 64;           // at least, for a part of its own
+constexpr std::size_t kBands = 8;                // of a sum that is too large to have parts
+
+}  // namespace
+
+NewtonSystem::NewtonSystem(const Problem& problem, const Kernels& kernels, Pool& pool)
+    : kernels_(kernels),
+      pool_(pool),
+      features_(problem.data->features()),
+      size_((problem.dimension() + 7) / 8 * 8),
+      bias_(problem.bias),
+      free_(problem.free_bias),
+      sum_(factors() ? size_ * size_ : 0),
+      factor_(sum_.size()) {}
+
+std::size_t NewtonSystem::parts(std::size_t size) {
+  return std::clamp<std::size_t>(kPartNumbers / (size * size), 1, 8);
+}
+
+double NewtonSystem::memory(std::uint64_t dimension) {
+  if (dimension > kLargest) return 0;
+  const auto size = static_cast<double>((dimension + 7) / 8 * 8);
+  const double parts = size < 1000 ? static_cast<double>(kPartNumbers) : 0;
+  return 8 * (2 * size * size + parts + 2 * size * (kTile + kDepth));
+}
+
+void NewtonSystem::clear() {
+  std::fill_n(sum_.data(), sum_.size(), 0.0);
+}
+
+template <class Value>
+void NewtonSystem::add(const NewtonRows<Value>& rows, std::span<const Term> terms) {
+  if (terms.empty()) return;
+  work_ += sum_work(static_cast<double>(terms.size()), rows.mean_width(),
+                    static_cast<double>(size_), rows.full());
+  if (rows.full()) return add_full(rows, terms);
+  // Parts of the terms have sums of their own; or if these would be too large, each thread has some
+  // rows of the one there is.
+  const std::size_t count = std::min(parts(size_), terms.size() / kPartTerms + 1);
+  if (count == 1) {
+    const std::size_t bands = size_ < 512 ? 1 : kBands;
+    pool_.run(bands, [&](std::size_t b) {
+      // The lower triangle has more entries in its last rows.
+      const auto at = [&](std::size_t k) {
+        return static_cast<std::size_t>(static_cast<double>(size_) *
+                                        std::sqrt(static_cast<double>(k) / kBands));
+      };
+      add_sparse(rows, terms, sum_.data(), bands == 1 ? 0 : at(b), bands == 1 ? size_ : at(b + 1));
+    });
+    return;
+  }
+  const std::size_t numbers = size_ * size_;
+  parts_.resize(count * numbers);
+  pool_.run(count, [&](std::size_t p) {
+    double* const h = parts_.data() + p * numbers;
+    std::fill_n(h, numbers, 0.0);
+    const std::size_t from = terms.size() * p / count, to = terms.size() * (p + 1) / count;
+    add_sparse(rows, terms.subspan(from, to - from), h, 0, size_);
+  });
+  for (std::size_t p = 0; p < count; ++p) {
+    kernels_.add_dense(1.0, parts_.data() + p * numbers, sum_.data(), numbers);
+  }
+}
+
+// To rows `from` to `to` of h.
+template <class Value>
+void NewtonSystem::add_sparse(const NewtonRows<Value>& rows, std::span<const Term> terms, double* h,
+                              std::size_t from, std::size_t to) const {
+  const bool all = from == 0 && to == size_;
+  for (std::size_t t = 0; t < terms.size(); ++t) {
+    if (t % 1024 == 0) pool_.poll();
+    const SparseRow<Value> row = rows.sparse(terms[t].row);
+    if (all) {
+      kernels_.add_outer(row, terms[t].u, h, size_);
+    } else {
+      const auto first = static_cast<std::size_t>(
+          std::lower_bound(row.columns, row.columns + row.size, from) - row.columns);
+      for (std::size_t k = first; k < row.size && row.columns[k] < to; ++k) {
+        kernels_.add({row.columns, row.values, k + 1},
+                     terms[t].u * static_cast<double>(row.values[k]), h + row.columns[k] * size_);
+      }
+    }
+    if (bias_ != 0 && features_ >= from && features_ < to) {
+      double* const last = h + features_ * size_;
+      kernels_.add(row, terms[t].u * bias_, last);
+      last[features_] += terms[t].u * bias_ * bias_;
+    }
+  }
+}
+
+// Some rows at a time are laid out as the product kernel wants them, then multiplied tile by tile.
+template <class Value>
+void NewtonSystem::add_full(const NewtonRows<Value>& rows, std::span<const Term> terms) {
+  columns_.resize(size_ * kDepth);
+  weighted_.resize(size_ * kDepth);
+  const std::size_t tiles = (size_ + kTile - 1) / kTile;
+  for (std::size_t first = 0; first < terms.size(); first += kDepth) {
+    const std::size_t depth = std::min(kDepth, terms.size() - first);
+    const auto value = [&](const Value* row, std::size_t j) {
+      return j < features_ ? static_cast<double>(row[j]) : j == features_ ? bias_ : 0.0;
+    };
+    pool_.run(tiles, [&](std::size_t tile) {
+      const std::size_t begin = tile * kTile, end = std::min(size_, begin + kTile);
+      for (std::size_t k = 0; k < depth; ++k) {
+        const Value* const row = rows.full_row(terms[first + k].row);
+        const double u = terms[first + k].u;
+        for (std::size_t j = begin; j < end; j += kPanel) {
+          double* const to = columns_.data() + j * depth + k * kPanel;
+          if (j + kPanel <= features_) {
+            for (std::size_t c = 0; c < kPanel; ++c) to[c] = static_cast<double>(row[j + c]);
+          } else {
+            for (std::size_t c = 0; c < kPanel; ++c) to[c] = value(row, j + c);
+          }
+          for (std::size_t half = 0; half < 2; ++half) {
+            double* const by = weighted_.data() + (j + half * kHalf) * depth + k * kHalf;
+            for (std::size_t c = 0; c < kHalf; ++c) by[c] = u * to[half * kHalf + c];
+          }
+        }
+      }
+    });
+    pool_.run(tiles * (tiles + 1) / 2, [&](std::size_t t) {
+      std::size_t row = 0;
+      while ((row + 1) * (row + 2) / 2 <= t) ++row;
+      const std::size_t column = t - row * (row + 1) / 2;
+      const std::size_t i_end = std::min(size_, (row + 1) * kTile),
+                        j_end = std::min(size_, (column + 1) * kTile);
+      for (std::size_t j = column * kTile; j < j_end; j += kPanel) {
+        for (std::size_t i = std::max(row * kTile, j); i < i_end; i += kHalf) {
+          kernels_.add_product(weighted_.data() + i * depth, columns_.data() + j * depth, depth,
+                               sum_.data() + i * size_ + j, size_);
+        }
+      }
+    });
+  }
+}
+
+void NewtonSystem::solve(double slope, double* x) {
+  work_ += factor_work(static_cast<double>(size_));
+  const std::size_t tiles = (size_ + kTile - 1) / kTile;
+  pool_.run(tiles, [&](std::size_t tile) {
+    for (std::size_t i = tile * kTile; i < std::min(size_, (tile + 1) * kTile); ++i) {
+      const double* const from = sum_.data() + i * size_;
+      double* const to = factor_.data() + i * size_;
+      for (std::size_t j = 0; j <= i; ++j) to[j] = slope * from[j];
+    }
+  });
+  // Whatever the sum is, no pivot of the regularised coordinates is below 1. A free bias has the
+  // weights of its rows; where there are none, its step hardly matters, as long as there is one.
+  std::vector<double> floors(size_, 1.0);
+  for (std::size_t i = 0; i < size_; ++i) {
+    double& diagonal = factor_[i * size_ + i];
+    if (free_ && i == features_) {
+      floors[i] = std::max(1e-9 * diagonal, 1e-30);
+      diagonal += floors[i];
+    } else {
+      diagonal += 1;
+    }
+  }
+  factor_cholesky(factor_.data(), size_, floors, kernels_, pool_);
+  solve_cholesky(factor_.data(), size_, x, kernels_);
+}
+
+template void NewtonSystem::add(const NewtonRows<float>&, std::span<const Term>);
+template void NewtonSystem::add(const NewtonRows<double>&, std::span<const Term>);
+
+}  // namespace hinge

@@ -1,0 +1,182 @@
+#include "train/checks.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "data/columns.h"
+#include "data/memory.h"
+#include "data/survey.h"
+#include "solve/solver.h"
+#include "solve/sweep.h"
+
+namespace hinge {
+namespace {
+
+constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a thousand times larger
+
+}  // namespace
+
+TrainingMemory check_data(const Dataset& data, const Whole& whole, const TrainOptions& options,
+                          SolverChoice& choice, bool start, std::vector<Error>& warnings) {
+  const Solver solver = choice.solver;
+  const std::size_t classes = whole.classes.size();
+  if (whole.rows == 0) fail("data.empty", "no rows");
+  if (classes < 2) {
+    fail("data.one-class",
+         fmt::format("all {} rows have label {}", whole.rows, whole.classes[0].label),
+         "a classifier needs rows of at least two classes");
+  }
+  if (classes > options.max_classes) {
+    fail("limit.classes",
+         fmt::format("{} different labels would need {:.1f} GiB of weights; at most {} classes are "
+                     "trained",
+                     classes, static_cast<double>(classes * data.features()) * 8 / 0x1p30,
+                     options.max_classes),
+         "are these labels, or numbers to be predicted?");
+  }
+  const std::uint64_t planes = classes == 2 ? 1 : classes;
+  const auto threads =
+      static_cast<std::uint64_t>(options.threads > 0 ? options.threads : available_cores());
+  SweepShape sweep;
+  if (solver == Solver::pegasos) {
+    sweep.kernel = !options.pegasos.kernel.linear();
+    sweep.planes = std::min(planes, kSweepClasses * (sweep.kernel ? 1 : threads));
+    if (options.pegasos.budget > 0) sweep.planes = planes;
+    sweep.threads = threads;
+    sweep.batch = options.pegasos.batch == 0 ? data.rows() : options.pegasos.batch;
+    sweep.start = start;
+  } else if (planes > 1 && (std::isfinite(options.time_limit) || options.max_passes > 0)) {
+    sweep.planes = std::min(planes, kSweepClasses * threads);  // the one that comes first
+  }
+  TrainingMemory need = training_memory(data, planes, sweep);
+  const std::size_t abreast = costs_abreast(solver, planes);
+  if (!options.path.empty()) {  // the models, and where others begin
+    const std::size_t ends = abreast > 1 ? options.path.size() / 2 + 1 : 1;
+    need.weights *= static_cast<double>(options.path.size() + ends);
+    need.work += 8 * static_cast<double>(planes * ends) * static_cast<double>(data.rows());
+  }
+  if (solver != Solver::pegasos) {
+    const bool sparse = are_sparse(data.nonzeros(), data.features(), planes);
+    const std::uint64_t dimension =
+        choice.columns.value_or(sparse ? std::min(data.nonzeros(), data.features())
+                                       : data.features()) +
+        1;
+    const double gap = options.gap.value_or(kDefaultGap);
+    const double dual = dual_memory(data, dimension, gap, options.free_bias);
+    const double one = solver == Solver::newton ? newton_memory(data, dimension)
+                       : solver == Solver::dual
+                           ? dual
+                           : planes_memory(data, dimension, solver, options.planes);
+    // Solved side by side.
+    const std::uint64_t problems =
+        planes * std::clamp<std::uint64_t>(options.path.size(), 1, abreast);
+    const double all = one * static_cast<double>(std::min(problems, threads));
+    if (all > 0.9 * static_cast<double>(physical_memory())) {
+      const std::string_view what = solver == Solver::newton ? "the matrices"
+                                    : solver == Solver::dual ? "the variables"
+                                                             : "the planes";
+      fail("memory.model",
+           fmt::format("{} of --solver {} would need {:.1f} GiB", what, to_string(solver),
+                       all / 0x1p30),
+           solver == Solver::newton ? "--solver dual needs less"
+           : solver == Solver::dual ? "lower --threads"
+                                    : "lower --planes");
+    }
+    need.work += all;
+    if (choice.may_change && options.memory > 0) {
+      const double both = std::max(dual, newton_memory(data, dimension));
+      const double more = (both - one) * static_cast<double>(std::min(problems, threads));
+      choice.may_change = need.all() + more <= static_cast<double>(options.memory);
+    }
+  }
+  if (need.weights > 0.9 * static_cast<double>(physical_memory())) {
+    fail("memory.model", fmt::format("{} features and {} classes need {:.1f} GiB of weights",
+                                     data.features(), classes, need.weights / 0x1p30));
+  }
+  if (options.memory > 0 && need.all() > static_cast<double>(options.memory)) {
+    fail("memory.limit",
+         fmt::format("training needs about {:.3g} MiB, --memory allows {:.3g} MiB",
+                     need.all() / 0x1p20, static_cast<double>(options.memory) / 0x1p20));
+  }
+  if (whole.nonzeros == 0) {
+    warnings.push_back(make_warning("data.all-zero", "no row has a feature that is not zero"));
+  }
+  const auto rare = [&](const LabelCount& c) {
+    return c.rows < kRareRows && c.rows * 1000 < whole.rows;
+  };
+  const auto first = std::ranges::find_if(whole.classes, rare);
+  if (first != whole.classes.end()) {
+    warnings.push_back(make_warning(
+        "data.rare-class",
+        fmt::format("few rows in {} of the classes (first: class {} has {} of {} rows)",
+                    std::ranges::count_if(whole.classes, rare), first->label, first->rows,
+                    whole.rows)));
+  }
+  return need;
+}
+
+std::uint64_t kernel_memory(const TrainOptions& options, double need) {
+  constexpr std::uint64_t kMost = std::uint64_t{4} << 30;
+  if (options.memory == 0) return std::min(kMost, physical_memory() / 4);
+  return static_cast<std::uint64_t>(std::max(0.0, static_cast<double>(options.memory) - need));
+}
+
+void check_scale(const Survey& seen, std::vector<Error>& warnings) {
+  constexpr double kSpan = 15;  // decades
+  if (seen.largest == 0) return;
+  // In decades: the ratio itself may overflow.
+  const double decades = std::log10(seen.largest) - std::log10(seen.smallest);
+  if (decades > kSpan) {
+    warnings.push_back(make_warning("solver.ill-scaled",
+                                    fmt::format("values from {:.3g} to {:.3g}, a ratio of 1e{:.0f}",
+                                                seen.smallest, seen.largest, decades)));
+  }
+}
+
+std::vector<ClassWeight> class_weights(const Whole& whole, const TrainOptions& options,
+                                       std::vector<Error>& warnings) {
+  std::vector<ClassWeight> factors;
+  for (const LabelCount& c : whole.classes) {
+    double factor = 1;
+    if (options.balanced) {
+      factor = static_cast<double>(whole.rows) /
+               (static_cast<double>(whole.classes.size()) * static_cast<double>(c.rows));
+    }
+    for (const ClassWeight& w : options.class_weights) {
+      if (w.label == c.label) factor *= w.factor;
+    }
+    if (factor != 1) factors.push_back({c.label, factor});
+  }
+  for (const ClassWeight& w : options.class_weights) {
+    if (std::ranges::find(whole.classes, w.label, &LabelCount::label) == whole.classes.end()) {
+      warnings.push_back(make_warning(
+          "usage.class-weight", fmt::format("no row has label {}; its weight is unused", w.label)));
+    }
+  }
+  return factors;
+}
+
+void check_costs(const Dataset& data, const Whole& whole, std::span<const double> costs,
+                 Comm* comm) {
+  const std::vector<LabelCount>& classes = whole.classes;
+  std::vector<double> sums(classes.size());
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const auto found = std::ranges::lower_bound(classes, data.labels()[i], {}, &LabelCount::label);
+    sums[static_cast<std::size_t>(found - classes.begin())] += costs[i];
+  }
+  if (comm != nullptr) comm->sum(sums);
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    if (!(sums[k] > 0)) {
+      fail("data.weights.zero",
+           fmt::format("all rows of class {} have weight 0", classes[k].label));
+    }
+    if (!std::isfinite(sums[k])) fail("data.weight", "the sum of the row weights overflows");
+  }
+}
+
+}  // namespace hinge

@@ -1,0 +1,182 @@
+#include "train/ranked.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "base/archive.h"
+#include "base/error.h"
+#include "data/columns.h"
+#include "data/survey.h"
+#include "hinge/version.h"
+
+namespace hinge {
+namespace {
+
+[[noreturn]] void unsupported(const std::string& what, std::string help = {}) {
+  fail("mpi.unsupported", what + ", which several ranks cannot do", std::move(help));
+}
+
+// How a joined state begins: no solver's does.
+constexpr std::uint64_t kJoined = 0x736b6e617220002a;
+
+struct JoinedState {
+  std::uint64_t mark = kJoined;
+  PartState all;
+
+  void archive(Archive& archive) {
+    archive(mark);
+    archive.require(mark == kJoined);
+    archive(all);
+  }
+};
+
+}  // namespace
+
+Result<void> agree(Transport& transport, const Result<void>& mine) {
+  return guard([&] {
+    Comm comm(transport);
+    comm.together([&] { take(mine); });
+  });
+}
+
+void check_supported(const TrainOptions& options, const TrainControl& control, Solver solver,
+                     int ranks) {
+  if (!options.pegasos.kernel.linear())
+    unsupported("--kernel: training with a kernel was asked for");
+  if (options.free_bias) {
+    unsupported("--bias free: an intercept that is not regularised was asked for",
+                "--bias 1 has one that is");
+  }
+  if (solver == Solver::newton) {
+    unsupported("--solver newton was asked for",
+                "auto, dual, pegasos and the cutting planes can: cpa, ocas, ocas3, active, focus");
+  }
+  if (solver == Solver::dual && control.start != nullptr) {
+    unsupported("--start: descent from a proof was asked for",
+                "--solver focus begins at any model");
+  }
+  if (solver != Solver::pegasos) return;
+  const PegasosOptions& asked = options.pegasos;
+  if (asked.batch != 0 && asked.batch < static_cast<std::uint64_t>(ranks)) {
+    unsupported(
+        fmt::format("--batch {}: a step with less than a row a rank was asked for", asked.batch),
+        "a step is a message to all: give --batch a thousand or so");
+  }
+  if (asked.sampling == Sampling::replace) unsupported("--sampling replace was asked for");
+  if (asked.iterate == Iterate::random || asked.iterate == Iterate::best_of) {
+    unsupported("--iterate: a point drawn by lot was asked for");
+  }
+  if (asked.projection) unsupported("--projection on was asked for");
+  if (control.start != nullptr || asked.t0)
+    unsupported("--start or --t0 was asked for, with Pegasos");
+  if (!control.checkpoint.path.empty()) unsupported("--checkpoint was asked for, with Pegasos");
+}
+
+void agree_on(const TrainOptions& options, const Dataset& data, Comm& comm) {
+  comm.agree("version", std::string(version()));
+  std::string asked;
+  for (const auto& [name, value] : describe(options)) asked += fmt::format("--{} {} ", name, value);
+  // What describe() leaves out, since it does not change a result, but when ranks would end.
+  asked += fmt::format("--time-limit {} --max-passes {} --witness {}", options.time_limit,
+                       options.max_passes, options.witness);
+  comm.agree("options", asked);
+  comm.agree("index base", std::to_string(data.index_base()));
+  comm.agree("precision", data.precision() == Precision::f32 ? "f32" : "f64");
+  comm.agree("features", std::to_string(data.features()));
+}
+
+std::vector<std::uint32_t> occurring_columns(const Dataset& data, Pool& pool, Comm& comm) {
+  const std::vector<std::uint32_t> mine = occurring_columns(data, pool);
+  std::vector<std::uint32_t> all;
+  comm.gather(std::as_bytes(std::span(mine)), [&](int, std::span<const std::byte> bytes) {
+    std::vector<std::uint32_t> part(bytes.size() / sizeof(std::uint32_t)), joined;
+    if (!bytes.empty()) std::memcpy(part.data(), bytes.data(), bytes.size());
+    std::ranges::set_union(all, part, std::back_inserter(joined));
+    all = std::move(joined);
+  });
+  const auto bytes = std::as_bytes(std::span(all));
+  std::vector<std::byte> shared(bytes.begin(), bytes.end());
+  comm.broadcast(shared);
+  all.resize(shared.size() / sizeof(std::uint32_t));
+  if (!shared.empty()) std::memcpy(all.data(), shared.data(), shared.size());
+  return all;
+}
+
+bool RankKeeper::wanted() {
+  if (first_ != nullptr && first_->wanted()) comm_.raise(Wish::checkpoint);
+  return comm_.raised(Wish::checkpoint);
+}
+
+void RankKeeper::keep(std::vector<std::byte> state, const Progress& last) {
+  comm_.lower(Wish::checkpoint);
+  JoinedState joined;
+  bool complete = true;
+  comm_.gather(state, [&](int rank, std::span<const std::byte> bytes) {
+    complete = complete && !bytes.empty();
+    if (!complete) return;
+    PartState part;
+    restore(part, bytes);
+    if (rank == 0) joined.all.w = std::move(part.w);
+    joined.all.alpha.insert(joined.all.alpha.end(), part.alpha.begin(), part.alpha.end());
+  });
+  if (first_ == nullptr) return;
+  if (complete) {
+    first_->keep(state_of(joined), last);
+  } else {
+    first_->lost();
+  }
+}
+
+void RankKeeper::lost() {
+  keep({}, {});
+}
+
+bool is_joined(std::span<const std::byte> state) {
+  std::uint64_t mark = 0;
+  if (state.size() < sizeof mark) return false;
+  std::memcpy(&mark, state.data(), sizeof mark);
+  return mark == kJoined;
+}
+
+Start part_of(std::span<const std::byte> state, const Problem& problem, const Whole& whole) {
+  JoinedState joined;
+  restore(joined, state);
+  const std::uint64_t rows = problem.y.size();
+  std::vector<double>& alpha = joined.all.alpha;
+  if (joined.all.w.size() != problem.dimension() || alpha.size() != whole.rows ||
+      whole.first_row + rows > whole.rows) {
+    fail("checkpoint.content", "a state in the checkpoint is about other data");
+  }
+  Start start = {std::move(joined.all.w), {}};
+  for (std::uint64_t i = 0; i < rows; ++i) {
+    start.alpha.push_back(std::clamp(alpha[whole.first_row + i], 0.0, problem.upper(i)));
+  }
+  return start;
+}
+
+Witness join_witness(const Witness& mine, std::uint64_t rows, Comm& comm) {
+  struct {
+    std::uint64_t rows = 0;
+    Witness witness;
+    void archive(Archive& archive) { archive(rows, witness.states, witness.free); }
+  } part{rows, mine};
+  Witness all;
+  std::uint64_t filled = 0;  // rows
+  comm.gather(state_of(part), [&](int, std::span<const std::byte> bytes) {
+    restore(part, bytes);
+    all.states.resize((filled + part.rows + 3) / 4);
+    for (std::uint64_t i = 0; i < part.rows; ++i) {  // two bits a row
+      const unsigned state = unsigned{part.witness.states[i / 4]} >> 2 * (i % 4) & 3U;
+      std::uint8_t& into = all.states[(filled + i) / 4];
+      into = static_cast<std::uint8_t>(into | state << 2 * ((filled + i) % 4));
+    }
+    filled += part.rows;
+    all.free.insert(all.free.end(), part.witness.free.begin(), part.witness.free.end());
+  });
+  return all;
+}
+
+}  // namespace hinge

@@ -1,0 +1,91 @@
+#include "rows/short_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <variant>
+#include <vector>
+
+#include "proof/certificate.h"
+#include "solve/solver.h"
+#include "support.h"
+
+namespace hinge {
+namespace {
+
+const CsrView<double>& doubles(const Dataset& data) {
+  return std::get<CsrView<double>>(data.view());
+}
+
+TEST(ShortRows, NoEntryIsOffByMoreThanHalfAStep) {
+  const Dataset data = testing::random_dataset(
+      {.rows = 500, .features = 300, .nonzeros = 21, .precision = Precision::f64});
+  const CsrView<double>& m = doubles(data);
+  Pool one(1), four(4);
+  const ShortRows shorts(m, 1 << 20, best_kernels(), one), same(m, 1 << 20, best_kernels(), four);
+  ASSERT_EQ(shorts.rows, m.rows);
+  const auto equal = [](std::int16_t a, std::int16_t b) { return a == b; };
+  EXPECT_TRUE(std::ranges::equal(shorts.values.span(), same.values.span(), equal));
+  for (std::uint64_t i = 0; i < m.rows; ++i) {
+    const std::int16_t* const at = shorts.values.data() + m.offsets[i] + Shortened::kPlaces * i;
+    Shortened with = {};
+    std::memcpy(&with, at, sizeof with);
+    double square = 0;
+    for (std::size_t k = 0; k < m.size_of(i); ++k) {
+      const double value = m.values_of(i)[k], step = static_cast<double>(with.scale);
+      EXPECT_LE(std::abs(value - step * at[Shortened::kPlaces + k]), 0.501 * step);
+      square += value * value;
+    }
+    EXPECT_NEAR(shorts.square(m, i), square, 1e-6 * square);
+  }
+}
+
+TEST(ShortRows, AreAsManyAsFit) {
+  const Dataset data = testing::random_dataset(
+      {.rows = 100, .features = 30, .nonzeros = 5, .precision = Precision::f64});
+  const CsrView<double>& m = doubles(data);
+  Pool pool(1);
+  for (std::uint64_t bytes = 0; bytes < 2500; bytes += 7) {
+    const ShortRows shorts(m, bytes, best_kernels(), pool);
+    EXPECT_TRUE(shorts.rows == 0 || shorts.values.size() * sizeof(std::int16_t) <= bytes);
+    const std::uint64_t next = shorts.rows + 1;
+    EXPECT_TRUE(shorts.rows == m.rows ||
+                (m.offsets[next] + Shortened::kPlaces * next + 7) * sizeof(std::int16_t) > bytes);
+  }
+}
+
+// Rows that are only nearly those of the problem, and off by a tenth of it: descent notices, and
+// goes on with the rows as they are.
+TEST(ShortRows, WhatTheyLoseIsFound) {
+  const Dataset data = testing::random_dataset(
+      {.rows = 400, .features = 100, .nonzeros = 9, .precision = Precision::f64});
+  const CsrView<double>& m = doubles(data);
+  Random random(6);
+  std::vector<double> values(m.values, m.values + m.nonzeros());
+  for (double& value : values) value *= 0.9 + 0.2 * random.uniform();
+  CsrView<double> others = m;
+  others.values = values.data();
+  const std::vector<std::int8_t> y = signs(data, 1);
+  const Problem problem = {.data = &data, .y = y, .cost = 1};
+  Pool pool(2);
+  const ShortRows shorts(others, 1 << 20, best_kernels(), pool);
+  const auto solve = [&](const SolverOptions& options) {
+    const Stopwatch clock;
+    const std::function<void(const Progress&)> nobody;
+    Monitor monitor({.gap = 1e-3, .seconds = std::numeric_limits<double>::infinity()}, clock, 0,
+                    nobody);
+    Solution solution = solve_dual(problem, options, monitor, pool);
+    EXPECT_EQ(monitor.reason(), StopReason::converged);
+    EXPECT_LE(certify(problem, solution.w, solution.alpha, pool).relative_gap, 1e-3);
+    return solution;
+  };
+  const Solution plain = solve({}), warned = solve({.floats = true, .shorts = &shorts});
+  EXPECT_LT(warned.rows_touched, 3 * plain.rows_touched);
+}
+
+}  // namespace
+}  // namespace hinge
