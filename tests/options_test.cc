@@ -416,7 +416,7 @@ TEST(Options, Pegasos) {
   EXPECT_EQ(validate(options).error().id, "usage.value");
 }
 
-TEST(Options, Kernels) {
+TEST(Options, Simd) {
   const auto valid = [](Solver solver, std::vector<std::pair<const char*, const char*>> given) {
     TrainOptions options;
     options.solver = solver;

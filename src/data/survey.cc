@@ -139,7 +139,7 @@ std::vector<std::uint32_t> repeated_columns(const CsrView<Value>& m,
 
 }  // namespace
 
-Whole whole_of(const Dataset& data) {
+GlobalShape global_shape(const Dataset& data) {
   return {.rows = data.rows(),
           .nonzeros = data.nonzeros(),
           .features = data.features(),
@@ -147,7 +147,7 @@ Whole whole_of(const Dataset& data) {
           .weighted = !data.weights().empty()};
 }
 
-Whole whole_of(const Dataset& data, Comm& comm) {
+GlobalShape global_shape(const Dataset& data, Comm& comm) {
   struct {
     std::uint64_t rows = 0, nonzeros = 0, features = 0;
     bool weighted = false;
@@ -159,7 +159,7 @@ Whole whole_of(const Dataset& data, Comm& comm) {
     part.labels.push_back(c.label);
     part.counts.push_back(c.rows);
   }
-  Whole whole;
+  GlobalShape whole;
   std::map<std::int64_t, std::uint64_t> classes;
   int rank = 0;
   for (const std::vector<std::byte>& bytes : comm.gather_all(state_of(part))) {
@@ -250,7 +250,7 @@ struct OpenBlock {
 
 }  // namespace
 
-Survey survey(const Dataset& data, const Whole& whole, Pool& pool, Comm& comm) {
+Survey survey(const Dataset& data, const GlobalShape& whole, Pool& pool, Comm& comm) {
   Survey out;
   data.visit([&]<class Value>(const CsrView<Value>& m) {
     // Where blocks end depends on all rows before: ranks find out one after the other, handing on

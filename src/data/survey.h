@@ -39,17 +39,17 @@ Survey survey(const Dataset& data, Pool& pool, const LookAtRows& first = {});
 // What is known of all rows where each rank has some of them, in their order; without ranks, of the
 // data itself.
 class Comm;
-struct Whole {
+struct GlobalShape {
   std::uint64_t rows = 0, nonzeros = 0, features = 0;
   std::uint64_t first_row = 0, first_nonzero = 0;  // that come on ranks before this one
   std::vector<LabelCount> classes;                 // ascending by label
   bool weighted = false;
 };
-Whole whole_of(const Dataset& data);
-Whole whole_of(const Dataset& data, Comm& comm);
+GlobalShape global_shape(const Dataset& data);
+GlobalShape global_shape(const Dataset& data, Comm& comm);
 
 // The same to the byte as of all rows in one data set.
-Survey survey(const Dataset& data, const Whole& whole, Pool& pool, Comm& comm);
+Survey survey(const Dataset& data, const GlobalShape& whole, Pool& pool, Comm& comm);
 inline std::string fingerprint(const Dataset& data, Pool& pool) {
   return survey(data, pool).fingerprint;
 }

@@ -47,13 +47,13 @@ void linear_scores(const Model& model, const RowRun<Value>& rows, double* out) {
   constexpr std::uint64_t kNonzeros = 2048;
   const CsrView<Value>& m = rows.m;
   const std::size_t problems = model.problems.size();
-  const Kernels& kernels = best_kernels();
+  const Simd& simd = best_simd();
   for (std::uint64_t from = rows.begin, to; from < rows.end; from = to) {
     to = problems == 1 ? rows.end : from + 1;
     while (to < rows.end && m.offsets[to + 1] - m.offsets[from] <= kNonzeros) ++to;
     for (std::size_t k = 0; k < problems; ++k) {
       double* const first = out + (from - rows.begin) * problems + k;
-      if (!kernels.dot_rows({m, from, to}, model.weights_of(k), first, problems)) {
+      if (!simd.dot_rows({m, from, to}, model.weights_of(k), first, problems)) {
         fail("data.matrix", fmt::format("a column in rows {} to {} is out of range", from, to - 1));
       }
     }
@@ -94,8 +94,8 @@ class KernelScorer {
 
   void scores(std::uint64_t begin, std::uint64_t end, double* out) const {
     const std::size_t problems = model_.problems.size();
-    const Kernels& kernels = best_kernels();
-    KernelBlock block(model_.kernel, support_.features(), differences_, kernels);
+    const Simd& simd = best_simd();
+    KernelBlock block(model_.kernel, support_.features(), differences_, simd);
     std::vector<double> values(block.capacity() * kSupport), part(stride_);
     std::fill_n(out, (end - begin) * problems, 0.0);
     for (std::uint64_t i = begin; i < end; i += block.capacity()) {
@@ -111,7 +111,7 @@ class KernelScorer {
         });
         for (std::size_t b = 0; b < count; ++b) {
           const SparseRow<double> row = {numbers_.data(), values.data() + b * kSupport, size};
-          kernels.dot_many(row, coefficients_.data() + from * stride_, stride_, part.data());
+          simd.dot_many(row, coefficients_.data() + from * stride_, stride_, part.data());
           double* const to = out + (i - begin + b) * problems;
           for (std::size_t k = 0; k < problems; ++k) to[k] += part[k];
         }
@@ -186,7 +186,7 @@ class SharedScorer {
   template <class Value>
   void scores(const RowRun<Value>& rows, double* out) const {
     constexpr std::size_t kBlock = SharedPlanes::kBlock;
-    const Kernels& kernels = best_kernels();
+    const Simd& simd = best_simd();
     const std::size_t problems = planes_.planes() - 1;
     std::vector<std::uint32_t> places;
     std::vector<double> common, own;
@@ -199,7 +199,7 @@ class SharedScorer {
       own.resize(kBlock * row.size);
       next.assign(row.size, 0);
       for (std::size_t k = 0; k < row.size; ++k) common[k] = planes_.common(row.columns[k]);
-      std::fill_n(out, problems, kernels.dot(packed, common.data()));
+      std::fill_n(out, problems, simd.dot(packed, common.data()));
       for (const std::uint32_t number : planes_.blocks_of({row.columns, row.size})) {
         for (std::size_t k = 0; k < row.size; ++k) {
           const std::span<const SharedPlanes::Block> blocks = planes_.own(row.columns[k]);
@@ -212,7 +212,7 @@ class SharedScorer {
         for (std::size_t c = 0; c < kBlock; ++c) {
           const std::size_t plane = number * kBlock + c;
           if (plane == 0 || plane > problems) continue;
-          out[plane - 1] = kernels.dot(packed, own.data() + c * row.size);
+          out[plane - 1] = simd.dot(packed, own.data() + c * row.size);
         }
       }
     }

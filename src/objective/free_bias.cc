@@ -12,7 +12,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kFar = 3;       // a window is so many times as wide as the last crossing was far,
 constexpr double kFirst = 0.01;  // at first so wide,
-constexpr double kLeast = 50;    // and holds about so many bends at least
+constexpr double kLeastBends = 50;          // and holds about so many bends at least
 constexpr double kWiden = 16, kWidest = 1;  // where the crossing is not inside
 constexpr double kCrowd = 10;  // more bends than one in so many are first put into buckets
 constexpr std::size_t kBuckets = 128;
@@ -135,7 +135,7 @@ Crossing CrossingSearch::find(std::span<const double> places, std::span<const do
     const Crossing crossing = find_crossing(before, near);
     const double far = std::abs(crossing.at - guess);
     window_ = std::max({window_ < kInfinity ? window_ / 2 : kFirst, kFar * far,
-                        density_ > 0 ? kLeast / density_ : 0.0});
+                        density_ > 0 ? kLeastBends / density_ : 0.0});
     return crossing;
   }
 }

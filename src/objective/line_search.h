@@ -58,9 +58,9 @@ class LineSearch {
     }
   }
   // So many of them at once.
-  void add(Bends& run, std::size_t size, const Kernels& kernels) {
+  void add(Bends& run, std::size_t size, const Simd& simd) {
     for (std::size_t k = size; k < Bends::kRun; ++k) run.c[k] = run.d[k] = run.rise[k] = 0;
-    slope_ += kernels.find_bends(run, t_max_);
+    slope_ += simd.find_bends(run, t_max_);
     for (std::size_t k = 0; k < size; ++k) {
       if (run.bucket[k] < Bends::kBuckets) bends_.push_back({-run.c[k] / run.d[k], run.rise[k]});
     }

@@ -21,15 +21,14 @@ class Passes {
   using Rows = CsrView<Value>;
   static constexpr bool kLinear = true;  // KernelPasses has the same functions for kernels
 
-  Passes(const CsrView<Value>& m, double bias, std::size_t planes, const Kernels& kernels,
-         Pool& pool)
-      : m_(m), bias_(bias), stride_(stride_of(planes)), kernels_(kernels), pool_(pool) {}
+  Passes(const CsrView<Value>& m, double bias, std::size_t planes, const Simd& simd, Pool& pool)
+      : m_(m), bias_(bias), stride_(stride_of(planes)), simd_(simd), pool_(pool) {}
 
   const CsrView<Value>& rows() const { return m_; }
   std::size_t stride() const { return stride_; }
   std::size_t dimension() const { return m_.features + (bias_ != 0 ? 1 : 0); }
   std::size_t size() const { return dimension() * stride_; }  // of a vector for all hyperplanes
-  const Kernels& kernels() const { return kernels_; }
+  const Simd& simd() const { return simd_; }
 
   // |x_i|^2, the constant feature included
   double square(std::uint64_t i) const { return square_of(row_of(m_, i)) + bias_ * bias_; }
@@ -55,11 +54,11 @@ class Passes {
   void score(std::uint64_t i, const double* w, double* out) const {
     const SparseRow<Value> row = row_of(m_, i);
     if (stride_ == 1) {
-      *out = kernels_.dot(row, w);
+      *out = simd_.dot(row, w);
       if (bias_ != 0) *out += bias_ * w[m_.features];
       return;
     }
-    kernels_.dot_many(row, w, stride_, out);
+    simd_.dot_many(row, w, stride_, out);
     if (bias_ == 0) return;
     for (std::size_t c = 0; c < stride_; ++c) out[c] += bias_ * w[m_.features * stride_ + c];
   }
@@ -132,9 +131,9 @@ class Passes {
 
   void add_part(const SparseRow<Value>& row, const double* a, double* w) const {
     if (stride_ == 1) {
-      kernels_.add(row, *a, w);
+      simd_.add(row, *a, w);
     } else {
-      kernels_.add_many(row, a, stride_, w);
+      simd_.add_many(row, a, stride_, w);
     }
   }
 
@@ -197,7 +196,7 @@ class Passes {
   const CsrView<Value>& m_;
   double bias_;
   std::size_t stride_;
-  const Kernels& kernels_;
+  const Simd& simd_;
   Pool& pool_;
   std::vector<std::uint32_t> splits_;  // of row i: splits_[i * (owners - 1) + k], or empty
   std::vector<std::uint64_t> owners_;  // owner k has the columns owners_[k] .. owners_[k+1] - 1

@@ -4,8 +4,7 @@
 #include <cstring>
 
 namespace hinge {
-ShortRows::ShortRows(const CsrView<double>& m, std::uint64_t bytes, const Kernels& kernels,
-                     Pool& pool) {
+ShortRows::ShortRows(const CsrView<double>& m, std::uint64_t bytes, const Simd& simd, Pool& pool) {
   constexpr std::uint64_t kBlock = 256, kBehind = 7;
   const auto end_of = [&](std::uint64_t row) {
     return m.offsets[row] + Shortened::kPlaces * row + kBehind;
@@ -26,7 +25,7 @@ ShortRows::ShortRows(const CsrView<double>& m, std::uint64_t bytes, const Kernel
     const std::uint64_t last = std::min(rows, (block + 1) * kBlock);
     for (std::uint64_t i = block * kBlock; i < last; ++i) {
       std::int16_t* const to = values.data() + m.offsets[i] + Shortened::kPlaces * i;
-      const Shortened with = kernels.shorten(m.values_of(i), m.size_of(i), to + Shortened::kPlaces);
+      const Shortened with = simd.shorten(m.values_of(i), m.size_of(i), to + Shortened::kPlaces);
       std::memcpy(to, &with, sizeof with);
     }
   });

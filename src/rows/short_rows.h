@@ -21,7 +21,7 @@ struct ShortRows {
   double square(const CsrView<double>& m, std::uint64_t i) const;
 
   // As many as so many bytes hold; values are between 1e-15 and 1e15, or 0. Throws Interrupted.
-  ShortRows(const CsrView<double>& m, std::uint64_t bytes, const Kernels& kernels, Pool& pool);
+  ShortRows(const CsrView<double>& m, std::uint64_t bytes, const Simd& simd, Pool& pool);
 };
 
 }  // namespace hinge

@@ -1,4 +1,4 @@
-// Bodies of kernels on arrays without holes, for kernels.cc alone: written once in vectors of four,
+// Bodies of loops on arrays without holes, for simd.cc alone: written once in vectors of four,
 // compiled for each instruction set. Every element of a result has one order of summing, whatever
 // the registers are like.
 #pragma once

@@ -32,7 +32,7 @@ bool needs_differences(const KernelFunction& kernel, double largest) {
          (kernel.gamma * largest * kRounding > kTolerance || largest > kNearOverflow);
 }
 
-void apply_kernel(const KernelFunction& kernel, const Kernels& loops, double square,
+void apply_kernel(const KernelFunction& kernel, const Simd& loops, double square,
                   const double* squares, double* dots, std::size_t size) {
   const double gamma = kernel.gamma, coef0 = kernel.coef0;
   switch (kernel.kind) {

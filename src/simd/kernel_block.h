@@ -21,14 +21,14 @@ namespace hinge {
 bool needs_differences(const KernelFunction& kernel, double largest);
 
 // dots[k] = <x, z_k> becomes K(x, z_k); `square` is |x|^2, squares[k] |z_k|^2.
-void apply_kernel(const KernelFunction& kernel, const Kernels& loops, double square,
+void apply_kernel(const KernelFunction& kernel, const Simd& loops, double square,
                   const double* squares, double* dots, std::size_t size);
 
 class KernelBlock {
  public:
   // Rows have columns below `features`; `differences` as needs_differences() says.
   KernelBlock(const KernelFunction& kernel, std::uint64_t features, bool differences,
-              const Kernels& loops)
+              const Simd& loops)
       : kernel_(kernel),
         differences_(differences),
         loops_(&loops),
@@ -119,7 +119,7 @@ class KernelBlock {
 
   KernelFunction kernel_;
   bool differences_;
-  const Kernels* loops_;
+  const Simd* loops_;
   std::size_t stride_, used_ = 0;
   std::vector<double> dense_;           // of row b and column j at j * stride + b
   std::vector<std::uint32_t> columns_;  // of the rows, one after the other

@@ -183,42 +183,42 @@ void add_outer(SparseRow<Value> row, double a, double* h, std::size_t stride) {
 
 HINGE_MANY(scalar, )
 
-constexpr Kernels kScalar = {.name = "scalar",
-                             .dot_f32 = dot_scalar<float>,
-                             .dot_f64 = dot_scalar<double>,
-                             .add_f32 = add_scalar<float>,
-                             .add_f64 = add_scalar<double>,
-                             .gradients_f32 = gradients_scalar<float>,
-                             .gradients_f64 = gradients_scalar<double>,
-                             .descend_f32 = descend_scalar<float>,
-                             .descend_f64 = descend_scalar<double>,
-                             .descend_rough_f32 = descend_scalar<float>,
-                             .descend_rough_f64 = descend_scalar<double>,
-                             .dot_many_f32 = dot_many_scalar<float>,
-                             .dot_many_f64 = dot_many_scalar<double>,
-                             .add_many_f32 = add_many_scalar<float>,
-                             .add_many_f64 = add_many_scalar<double>,
-                             .exp_all = exp_all_scalar,
-                             .add_dense = add_dense_scalar,
-                             .dot_dense = dot_dense_scalar,
-                             .blend_dense = blend_dense_scalar,
-                             .shorten = shorten_scalar,
-                             .find_bends = find_bends_scalar,
-                             .weigh = weigh_scalar,
-                             .slacks = slacks_scalar,
-                             .loss_along = loss_along_scalar,
-                             .corner_slope = corner_slope_scalar,
-                             .corner_move = corner_move_scalar,
-                             .dot_full_f32 = dot_full_scalar<float>,
-                             .dot_full_f64 = dot_full_scalar<double>,
-                             .add_full_f32 = add_full_scalar<float>,
-                             .add_full_f64 = add_full_scalar<double>,
-                             .add_outer_f32 = add_outer<float>,
-                             .add_outer_f64 = add_outer<double>,
-                             .add_product = add_product_scalar,
-                             .solve_panels = solve_panels_scalar,
-                             .dot_rows_f32 = dot_rows_scalar<float>,
-                             .dot_rows_f64 = dot_rows_scalar<double>};
+constexpr Simd kScalar = {.name = "scalar",
+                          .dot_f32 = dot_scalar<float>,
+                          .dot_f64 = dot_scalar<double>,
+                          .add_f32 = add_scalar<float>,
+                          .add_f64 = add_scalar<double>,
+                          .gradients_f32 = gradients_scalar<float>,
+                          .gradients_f64 = gradients_scalar<double>,
+                          .descend_f32 = descend_scalar<float>,
+                          .descend_f64 = descend_scalar<double>,
+                          .descend_rough_f32 = descend_scalar<float>,
+                          .descend_rough_f64 = descend_scalar<double>,
+                          .dot_many_f32 = dot_many_scalar<float>,
+                          .dot_many_f64 = dot_many_scalar<double>,
+                          .add_many_f32 = add_many_scalar<float>,
+                          .add_many_f64 = add_many_scalar<double>,
+                          .exp_all = exp_all_scalar,
+                          .add_dense = add_dense_scalar,
+                          .dot_dense = dot_dense_scalar,
+                          .blend_dense = blend_dense_scalar,
+                          .shorten = shorten_scalar,
+                          .find_bends = find_bends_scalar,
+                          .weigh = weigh_scalar,
+                          .slacks = slacks_scalar,
+                          .loss_along = loss_along_scalar,
+                          .corner_slope = corner_slope_scalar,
+                          .corner_move = corner_move_scalar,
+                          .dot_full_f32 = dot_full_scalar<float>,
+                          .dot_full_f64 = dot_full_scalar<double>,
+                          .add_full_f32 = add_full_scalar<float>,
+                          .add_full_f64 = add_full_scalar<double>,
+                          .add_outer_f32 = add_outer<float>,
+                          .add_outer_f64 = add_outer<double>,
+                          .add_product = add_product_scalar,
+                          .solve_panels = solve_panels_scalar,
+                          .dot_rows_f32 = dot_rows_scalar<float>,
+                          .dot_rows_f64 = dot_rows_scalar<double>};
 
 #if defined(__x86_64__)
 
@@ -465,42 +465,42 @@ HINGE_AVX2 void descend_avx2(Descent<Value, Weight>& descent, DescentRow* first,
 
 HINGE_MANY(avx2, HINGE_AVX2)
 
-constexpr Kernels kAvx2 = {.name = "avx2",
-                           .dot_f32 = dot_avx2<float>,
-                           .dot_f64 = dot_avx2<double>,
-                           .add_f32 = add_avx2<float>,
-                           .add_f64 = add_avx2<double>,
-                           .gradients_f32 = gradients_avx2<float>,
-                           .gradients_f64 = gradients_avx2<double>,
-                           .descend_f32 = descend_avx2<float>,
-                           .descend_f64 = descend_avx2<double>,
-                           .descend_rough_f32 = descend_avx2<float>,
-                           .descend_rough_f64 = descend_avx2<double>,
-                           .dot_many_f32 = dot_many_avx2<float>,
-                           .dot_many_f64 = dot_many_avx2<double>,
-                           .add_many_f32 = add_many_avx2<float>,
-                           .add_many_f64 = add_many_avx2<double>,
-                           .exp_all = exp_all_avx2,
-                           .add_dense = add_dense_avx2,
-                           .dot_dense = dot_dense_avx2,
-                           .blend_dense = blend_dense_avx2,
-                           .shorten = shorten_avx2,
-                           .find_bends = find_bends_avx2,
-                           .weigh = weigh_avx2,
-                           .slacks = slacks_avx2,
-                           .loss_along = loss_along_avx2,
-                           .corner_slope = corner_slope_avx2,
-                           .corner_move = corner_move_avx2,
-                           .dot_full_f32 = dot_full_avx2<float>,
-                           .dot_full_f64 = dot_full_avx2<double>,
-                           .add_full_f32 = add_full_avx2<float>,
-                           .add_full_f64 = add_full_avx2<double>,
-                           .add_outer_f32 = add_outer<float>,
-                           .add_outer_f64 = add_outer<double>,
-                           .add_product = add_product_avx2,
-                           .solve_panels = solve_panels_avx2,
-                           .dot_rows_f32 = dot_rows_avx2<float>,
-                           .dot_rows_f64 = dot_rows_avx2<double>};
+constexpr Simd kAvx2 = {.name = "avx2",
+                        .dot_f32 = dot_avx2<float>,
+                        .dot_f64 = dot_avx2<double>,
+                        .add_f32 = add_avx2<float>,
+                        .add_f64 = add_avx2<double>,
+                        .gradients_f32 = gradients_avx2<float>,
+                        .gradients_f64 = gradients_avx2<double>,
+                        .descend_f32 = descend_avx2<float>,
+                        .descend_f64 = descend_avx2<double>,
+                        .descend_rough_f32 = descend_avx2<float>,
+                        .descend_rough_f64 = descend_avx2<double>,
+                        .dot_many_f32 = dot_many_avx2<float>,
+                        .dot_many_f64 = dot_many_avx2<double>,
+                        .add_many_f32 = add_many_avx2<float>,
+                        .add_many_f64 = add_many_avx2<double>,
+                        .exp_all = exp_all_avx2,
+                        .add_dense = add_dense_avx2,
+                        .dot_dense = dot_dense_avx2,
+                        .blend_dense = blend_dense_avx2,
+                        .shorten = shorten_avx2,
+                        .find_bends = find_bends_avx2,
+                        .weigh = weigh_avx2,
+                        .slacks = slacks_avx2,
+                        .loss_along = loss_along_avx2,
+                        .corner_slope = corner_slope_avx2,
+                        .corner_move = corner_move_avx2,
+                        .dot_full_f32 = dot_full_avx2<float>,
+                        .dot_full_f64 = dot_full_avx2<double>,
+                        .add_full_f32 = add_full_avx2<float>,
+                        .add_full_f64 = add_full_avx2<double>,
+                        .add_outer_f32 = add_outer<float>,
+                        .add_outer_f64 = add_outer<double>,
+                        .add_product = add_product_avx2,
+                        .solve_panels = solve_panels_avx2,
+                        .dot_rows_f32 = dot_rows_avx2<float>,
+                        .dot_rows_f64 = dot_rows_avx2<double>};
 
 // GCC 12 misaligns 64-byte registers it keeps on AddressSanitizer's fake stack, hence the
 // exception.
@@ -570,47 +570,47 @@ HINGE_AVX512 bool dot_rows_avx512(const RowRun<Value>& rows, std::span<const dou
 }
 
 // Where floats are read, gathers pay even though these may just have been written: 0.89 to 0.98 of
-// an epoch's time on Intel's CPUs that best_kernels() has it for.
-constexpr Kernels gathering(Kernels kernels) {
-  kernels.descend_rough_f32 = descend_avx2<float, float, true>;
-  kernels.descend_rough_f64 = descend_avx2<double, float, true>;
-  kernels.dot_rows_f32 = dot_rows_avx512<float>;
-  kernels.dot_rows_f64 = dot_rows_avx512<double>;
-  return kernels;
+// an epoch's time on Intel's CPUs that best_simd() has it for.
+constexpr Simd gathering(Simd simd) {
+  simd.descend_rough_f32 = descend_avx2<float, float, true>;
+  simd.descend_rough_f64 = descend_avx2<double, float, true>;
+  simd.dot_rows_f32 = dot_rows_avx512<float>;
+  simd.dot_rows_f64 = dot_rows_avx512<double>;
+  return simd;
 }
 
 // Everything else is AVX2's.
-constexpr Kernels kAvx512 = [] {
-  Kernels kernels = gathering(kAvx2);
-  kernels.name = "avx512";
-  kernels.dot_f32 = dot_avx512<float>;
-  kernels.dot_f64 = dot_avx512<double>;
-  return kernels;
+constexpr Simd kAvx512 = [] {
+  Simd simd = gathering(kAvx2);
+  simd.name = "avx512";
+  simd.dot_f32 = dot_avx512<float>;
+  simd.dot_f64 = dot_avx512<double>;
+  return simd;
 }();
 
 // AVX2's where doubles are read that may just have been written.
-constexpr Kernels kMixed = gathering(kAvx2);
+constexpr Simd kMixed = gathering(kAvx2);
 
 #endif
 
 }  // namespace
 
-std::span<const Kernels* const> available_kernels() {
+std::span<const Simd* const> available_simd() {
 #if defined(__x86_64__)
-  static constexpr std::array<const Kernels*, 3> kAll = {&kScalar, &kAvx2, &kAvx512};
+  static constexpr std::array<const Simd*, 3> kAll = {&kScalar, &kAvx2, &kAvx512};
   const std::size_t count =
       !__builtin_cpu_supports("avx2")                                              ? 1
       : !(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) ? 2
                                                                                    : 3;
   return std::span(kAll).first(count);
 #else
-  static constexpr std::array<const Kernels*, 1> kAll = {&kScalar};
+  static constexpr std::array<const Simd*, 1> kAll = {&kScalar};
   return kAll;
 #endif
 }
 
-const Kernels& best_kernels() {
-  const auto all = available_kernels();
+const Simd& best_simd() {
+  const auto all = available_simd();
 #if defined(__x86_64__)
   // Of Intel's CPUs those with instructions for bfloat16 have gathers that needed no mending: whole
   // rows are scored in 0.85 of the time.

@@ -134,7 +134,7 @@ struct RowRun {
   std::uint64_t begin, end;
 };
 
-struct Kernels {
+struct Simd {
   std::string_view name;                                     // "scalar", "avx2", "avx512"
   double (*dot_f32)(SparseRow<float> row, const double* w);  // sum_k values[k] w[columns[k]]
   double (*dot_f64)(SparseRow<double> row, const double* w);
@@ -281,10 +281,10 @@ struct Kernels {
 };
 
 // What this CPU can run, narrowest first; "scalar" is always there.
-std::span<const Kernels* const> available_kernels();
+std::span<const Simd* const> available_simd();
 
 // The fastest of them, by experience.
-const Kernels& best_kernels();
+const Simd& best_simd();
 
 template <class Value>
 __attribute__((always_inline)) inline SparseRow<Value> row_of(const CsrView<Value>& m,

@@ -1,4 +1,4 @@
-// Bodies of kernels on sparse rows, for kernels.cc alone: written once, compiled for each
+// Bodies of loops on sparse rows, for simd.cc alone: written once, compiled for each
 // instruction set.
 #pragma once
 

@@ -84,7 +84,7 @@ SolverChoice choose_solver(const TrainOptions& options, const Dataset& data) {
 //   columns    a9a 123    ccat 47,236    like real-sim 20,958    like news20 1,355,191
 //   focus      57         75             67                      2e-3 after 10 s and 35 rounds
 //   dual       320        35 (125)       57                      21 (32)
-SolverChoice choose_solver(const TrainOptions& options, const Whole& whole, int ranks) {
+SolverChoice choose_solver(const TrainOptions& options, const GlobalShape& whole, int ranks) {
   if (options.solver != Solver::automatic) return {options.solver};
   if (!options.pegasos.kernel.linear()) return {Solver::pegasos, "it is the one with kernels"};
   constexpr std::uint64_t kMostOnRanks = 200'000;

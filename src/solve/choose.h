@@ -25,6 +25,6 @@ struct SolverChoice {
 SolverChoice choose_solver(const TrainOptions& options, const Dataset& data);
 
 // The same on several ranks, where what is sent counts too.
-SolverChoice choose_solver(const TrainOptions& options, const Whole& whole, int ranks);
+SolverChoice choose_solver(const TrainOptions& options, const GlobalShape& whole, int ranks);
 
 }  // namespace hinge

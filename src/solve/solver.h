@@ -61,12 +61,12 @@ struct Solution {
 // How scores come about with a kernel (kernel_passes.h).
 enum class KernelWay : std::uint8_t { by_budget, scores, blocks };
 
-// The kernels asked for. Throws Failure (system.cpu) if this CPU cannot run them.
-const Kernels& choose_kernels(InstructionSet wanted);
+// The inner loops asked for. Throws Failure (system.cpu) if this CPU cannot run them.
+const Simd& choose_simd(InstructionSet wanted);
 
 struct SolverOptions {
   std::uint64_t seed = 1;
-  const Kernels* kernels = &best_kernels();
+  const Simd* simd = &best_simd();
   PegasosOptions pegasos = {};
   PlaneOptions planes = {};
   std::span<const Start> start = {};       // one a problem, or none: w = 0

@@ -56,7 +56,7 @@ std::vector<Solution> sweep(std::span<const Problem> problems, const TrainOption
   const bool keeps_alpha = problems[0].data->rows() <= kMostAlpha / problems.size();
   const std::function<void(const Progress&)> nobody;
   const SolverOptions how = {.seed = options.seed,
-                             .kernels = &choose_kernels(options.instruction_set),
+                             .simd = &choose_simd(options.instruction_set),
                              .pegasos = {.steps = limit.steps}};
   std::vector<Solution> all(problems.size());
   const Pool::Grace whole(pool, Pool::Grace::kForever);  // each is asked to end by itself

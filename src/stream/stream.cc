@@ -95,7 +95,7 @@ class Stream::State {
   explicit State(const StreamOptions& options)
       : options_(options),
         rest_(options.labels.empty() || options.labels.size() > StreamPlanes::kFewPlanes),
-        planes_(options.bias, rest_, choose_kernels(options.instruction_set)) {
+        planes_(options.bias, rest_, choose_simd(options.instruction_set)) {
     check_options(options_, "usage.value");
     options_.class_weights = merged(options_.class_weights);
     std::ranges::sort(options_.labels);

@@ -30,8 +30,8 @@ std::size_t saving_header(std::size_t planes) {
   return kSavingBytes + planes * kPlaneBytes;
 }
 
-// Strides the kernels have. They grow by a share, so that classes that come one by one do not move
-// everything every time.
+// Strides that inner loops have. They grow by a share, so that classes that come one by one do not
+// move everything every time.
 std::size_t stride_for(std::size_t planes, std::size_t stride) {
   if (planes <= stride) return stride;
   if (planes <= 2) return planes;

@@ -52,8 +52,7 @@ class StreamPlanes {
 
   // No plane yet. `bias` is the value of the constant feature, 0 = none; `rest`: plane 0 will be
   // the rest.
-  StreamPlanes(double bias, bool rest, const Kernels& kernels)
-      : bias_(bias), rest_(rest), kernels_(&kernels) {}
+  StreamPlanes(double bias, bool rest, const Simd& simd) : bias_(bias), rest_(rest), simd_(&simd) {}
 
   // Bytes that the sums and what saving takes besides may have; 0 = nine tenths of what this
   // process can have.
@@ -120,7 +119,7 @@ class StreamPlanes {
     if (shared_) {
       shared_->scores(row.low, out);
     } else {
-      kernels_->dot_many(row.low, low_.data(), stride_, out);
+      simd_->dot_many(row.low, low_.data(), stride_, out);
     }
     if (row.high.size > 0) more_scores(row.high, out);
     if (bias_ == 0) return;
@@ -184,7 +183,7 @@ class StreamPlanes {
     if (shared_) {
       shared_->scores(row, more);
     } else {
-      kernels_->dot_many(row, high_.data(), stride_, more);
+      simd_->dot_many(row, high_.data(), stride_, more);
     }
     for (std::size_t c = 0; c < stride_; ++c) out[c] += more[c];
   }
@@ -196,8 +195,8 @@ class StreamPlanes {
       return;
     }
     for (std::size_t k = 0; k < row.low.size; ++k) written_[row.low.columns[k] / kRun] = 1;
-    kernels_->add_many(row.low, a, stride_, low_.data());
-    if (row.high.size > 0) kernels_->add_many(row.high, a, stride_, high_.data());
+    simd_->add_many(row.low, a, stride_, low_.data());
+    if (row.high.size > 0) simd_->add_many(row.high, a, stride_, high_.data());
   }
   void reserve_low(std::size_t columns) {
     if (columns > low_columns_) grow_low(columns);
@@ -229,7 +228,7 @@ class StreamPlanes {
 
   double bias_;
   bool rest_;
-  const Kernels* kernels_;
+  const Simd* simd_;
   std::uint64_t limit_ = 0;
   std::size_t planes_ = 0, stride_ = 1;
   std::size_t low_columns_ = 0;  // places there are in low_

@@ -21,8 +21,9 @@ constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a t
 
 }  // namespace
 
-TrainingMemory check_data(const Dataset& data, const Whole& whole, const TrainOptions& options,
-                          SolverChoice& choice, bool start, std::vector<Error>& warnings) {
+TrainingMemory check_data(const Dataset& data, const GlobalShape& whole,
+                          const TrainOptions& options, SolverChoice& choice, bool start,
+                          std::vector<Error>& warnings) {
   const Solver solver = choice.solver;
   const std::size_t classes = whole.classes.size();
   if (whole.rows == 0) fail("data.empty", "no rows");
@@ -138,7 +139,7 @@ void check_scale(const Survey& seen, std::vector<Error>& warnings) {
   }
 }
 
-std::vector<ClassWeight> class_weights(const Whole& whole, const TrainOptions& options,
+std::vector<ClassWeight> class_weights(const GlobalShape& whole, const TrainOptions& options,
                                        std::vector<Error>& warnings) {
   std::vector<ClassWeight> factors;
   for (const LabelCount& c : whole.classes) {
@@ -161,7 +162,7 @@ std::vector<ClassWeight> class_weights(const Whole& whole, const TrainOptions& o
   return factors;
 }
 
-void check_costs(const Dataset& data, const Whole& whole, std::span<const double> costs,
+void check_costs(const Dataset& data, const GlobalShape& whole, std::span<const double> costs,
                  Comm* comm) {
   const std::vector<LabelCount>& classes = whole.classes;
   std::vector<double> sums(classes.size());

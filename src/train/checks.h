@@ -25,8 +25,9 @@ constexpr std::size_t costs_abreast(Solver solver, std::size_t problems) {
 // Refuses data that cannot be trained on, or not in the memory there is (data.*, limit.*,
 // memory.*); returns how much training takes. `start`: it begins at a model. Another solver may not
 // follow the one chosen where --memory does not allow for it.
-TrainingMemory check_data(const Dataset& data, const Whole& whole, const TrainOptions& options,
-                          SolverChoice& choice, bool start, std::vector<Error>& warnings);
+TrainingMemory check_data(const Dataset& data, const GlobalShape& whole,
+                          const TrainOptions& options, SolverChoice& choice, bool start,
+                          std::vector<Error>& warnings);
 
 // Memory for kernel values that are kept, where `need` is what training takes besides; how much
 // there is changes the time only.
@@ -37,11 +38,11 @@ void check_scale(const Survey& seen, std::vector<Error>& warnings);
 
 // Class factors that apply to this data; a weight for a label that does not occur is only a
 // warning.
-std::vector<ClassWeight> class_weights(const Whole& whole, const TrainOptions& options,
+std::vector<ClassWeight> class_weights(const GlobalShape& whole, const TrainOptions& options,
                                        std::vector<Error>& warnings);
 
 // Every class needs a row that counts, on some rank.
-void check_costs(const Dataset& data, const Whole& whole, std::span<const double> costs,
+void check_costs(const Dataset& data, const GlobalShape& whole, std::span<const double> costs,
                  Comm* comm);
 
 }  // namespace hinge

@@ -327,7 +327,7 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
     }
   }
   SolverOptions options = {.seed = t_.options.seed,
-                           .kernels = &choose_kernels(t_.options.instruction_set),
+                           .simd = &choose_simd(t_.options.instruction_set),
                            .pegasos = t_.options.pegasos,
                            .planes = t_.options.planes,
                            .start = starts,

@@ -38,7 +38,7 @@ struct Training {
   const StopToken stop{control.stop};
   const Stopwatch clock = {};
   Comm* const comm = nullptr;            // the ranks, if there are several; rows are this one's
-  Whole whole = {};                      // all rows
+  GlobalShape whole = {};                // all rows
   Dataset compact = {};                  // the columns that occur, where these are few among many
   const Dataset* rows = &data;           // what is worked on: data, or compact
   bool floats = false;                   // descent may begin with w in floats

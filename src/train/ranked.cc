@@ -141,7 +141,7 @@ bool is_joined(std::span<const std::byte> state) {
   return mark == kJoined;
 }
 
-Start part_of(std::span<const std::byte> state, const Problem& problem, const Whole& whole) {
+Start part_of(std::span<const std::byte> state, const Problem& problem, const GlobalShape& whole) {
   JoinedState joined;
   restore(joined, state);
   const std::uint64_t rows = problem.y.size();

@@ -44,7 +44,7 @@ class RankKeeper final : public StateKeeper {
 // Whether a state is one of those; and what it says of the rows of this rank. Throws Failure
 // (checkpoint.content) if it is not about `problem`.
 bool is_joined(std::span<const std::byte> state);
-Start part_of(std::span<const std::byte> state, const Problem& problem, const Whole& whole);
+Start part_of(std::span<const std::byte> state, const Problem& problem, const GlobalShape& whole);
 
 // The proof of all rows from that of each rank's; on rank 0, and none elsewhere.
 Witness join_witness(const Witness& mine, std::uint64_t rows, Comm& comm);

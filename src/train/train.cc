@@ -49,7 +49,7 @@ class Trainer {
  public:
   // Work on several ranks goes on until all know that it shall stop: their pools do not.
   Trainer(const Dataset& data, const TrainOptions& options, const TrainControl& control, Comm* comm,
-          Whole whole)
+          GlobalShape whole)
       : t_{.data = data,
            .options = options,
            .control = control,
@@ -163,7 +163,7 @@ class Trainer {
                          row * problems * static_cast<double>(m->rows);
     if (spare <= 0) return;
     t_.shorts.emplace(*m, static_cast<std::uint64_t>(spare),
-                      choose_kernels(t_.options.instruction_set), pool_);
+                      choose_simd(t_.options.instruction_set), pool_);
   }
 
   // From the smallest cost up, each from where the last one ended.
@@ -438,7 +438,7 @@ class Trainer {
 std::vector<TrainReport> run_alone(const Dataset& data, const TrainOptions& options,
                                    const TrainControl& control, std::span<const double> costs) {
   try {
-    return Trainer(data, options, control, nullptr, whole_of(data)).run(costs);
+    return Trainer(data, options, control, nullptr, global_shape(data)).run(costs);
   } catch (const Interrupted&) {
     fail("run.interrupted", "interrupted before there was a model");
   }
@@ -456,7 +456,7 @@ std::vector<TrainReport> run_with_others(const Dataset& data, const TrainOptions
                control.start == nullptr
                    ? "none"
                    : to_hex(checksum(std::as_bytes(std::span(control.start->weights)))));
-    return Trainer(data, options, control, &comm, whole_of(data, comm)).run(costs);
+    return Trainer(data, options, control, &comm, global_shape(data, comm)).run(costs);
   });
 }
 

@@ -159,7 +159,7 @@ class SolverCheckpoints : public ::testing::TestWithParam<Case> {
     if (const auto* const m = std::get_if<CsrView<double>>(&data_.view());
         m != nullptr && GetParam().floats) {
       Pool pool(1);
-      shorts_.emplace(*m, m->nonzeros(), best_kernels(), pool);  // about half of them
+      shorts_.emplace(*m, m->nonzeros(), best_simd(), pool);  // about half of them
     }
     Random random(3);
     for (double& c : costs_) c = 0.25 + random.uniform();

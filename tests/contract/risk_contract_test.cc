@@ -891,10 +891,10 @@ TEST_P(RiskContract, SameBitsForAnyThreadsAndInstructionSet) {
   for (const int threads : {2, 8}) {
     EXPECT_EQ(words(sample_, GetParam().risk.make, plain, threads), one) << threads;
   }
-  for (const Kernels* kernels : available_kernels()) {
+  for (const Simd* simd : available_simd()) {
     RiskOptions other = plain;
-    other.kernels = kernels;
-    EXPECT_EQ(words(sample_, GetParam().risk.make, other, 1), one) << kernels->name;
+    other.simd = simd;
+    EXPECT_EQ(words(sample_, GetParam().risk.make, other, 1), one) << simd->name;
   }
 }
 

@@ -34,7 +34,7 @@ inline Solution dual_in_floats(const Problem& problem, const SolverOptions& opti
   std::optional<ShortRows> shorts;
   if (const auto* const m = std::get_if<CsrView<double>>(&problem.data->view())) {
     Pool own(2);  // which nobody interrupts
-    shorts.emplace(*m, m->nonzeros(), *options.kernels, own);
+    shorts.emplace(*m, m->nonzeros(), *options.simd, own);
     floats.shorts = &*shorts;
   }
   return solve_dual(problem, floats, monitor, pool);

@@ -24,10 +24,10 @@ TEST_P(SolverContract, SameBitsForAnyThreadsAndInstructionSet) {
       EXPECT_EQ(one.solution.w, many.solution.w) << threads;
       EXPECT_EQ(one.solution.alpha, many.solution.alpha) << threads;
     }
-    for (const Kernels* kernels : available_kernels()) {
-      const Outcome other = run(GetParam().solve, sample.problem, limits, 1, {.kernels = kernels});
-      EXPECT_EQ(one.solution.w, other.solution.w) << kernels->name;
-      EXPECT_EQ(one.solution.alpha, other.solution.alpha) << kernels->name;
+    for (const Simd* simd : available_simd()) {
+      const Outcome other = run(GetParam().solve, sample.problem, limits, 1, {.simd = simd});
+      EXPECT_EQ(one.solution.w, other.solution.w) << simd->name;
+      EXPECT_EQ(one.solution.alpha, other.solution.alpha) << simd->name;
     }
   }
 }

@@ -26,7 +26,7 @@ TEST(ShortRows, NoEntryIsOffByMoreThanHalfAStep) {
       {.rows = 500, .features = 300, .nonzeros = 21, .precision = Precision::f64});
   const CsrView<double>& m = doubles(data);
   Pool one(1), four(4);
-  const ShortRows shorts(m, 1 << 20, best_kernels(), one), same(m, 1 << 20, best_kernels(), four);
+  const ShortRows shorts(m, 1 << 20, best_simd(), one), same(m, 1 << 20, best_simd(), four);
   ASSERT_EQ(shorts.rows, m.rows);
   const auto equal = [](std::int16_t a, std::int16_t b) { return a == b; };
   EXPECT_TRUE(std::ranges::equal(shorts.values.span(), same.values.span(), equal));
@@ -50,7 +50,7 @@ TEST(ShortRows, AreAsManyAsFit) {
   const CsrView<double>& m = doubles(data);
   Pool pool(1);
   for (std::uint64_t bytes = 0; bytes < 2500; bytes += 7) {
-    const ShortRows shorts(m, bytes, best_kernels(), pool);
+    const ShortRows shorts(m, bytes, best_simd(), pool);
     EXPECT_TRUE(shorts.rows == 0 || shorts.values.size() * sizeof(std::int16_t) <= bytes);
     const std::uint64_t next = shorts.rows + 1;
     EXPECT_TRUE(shorts.rows == m.rows ||
@@ -72,7 +72,7 @@ TEST(ShortRows, WhatTheyLoseIsFound) {
   const std::vector<std::int8_t> y = signs(data, 1);
   const Problem problem = {.data = &data, .y = y, .cost = 1};
   Pool pool(2);
-  const ShortRows shorts(others, 1 << 20, best_kernels(), pool);
+  const ShortRows shorts(others, 1 << 20, best_simd(), pool);
   const auto solve = [&](const SolverOptions& options) {
     const Stopwatch clock;
     const std::function<void(const Progress&)> nobody;

@@ -52,7 +52,7 @@ std::vector<double> dense(const CsrView<Value>& m, std::uint64_t i) {
 // All pairs, in blocks of `size` rows.
 template <class Value>
 std::vector<double> gram(const CsrView<Value>& m, const KernelFunction& kernel, std::size_t size,
-                         const Kernels& loops, bool differences = false) {
+                         const Simd& loops, bool differences = false) {
   KernelBlock block(kernel, m.features, differences, loops);
   std::vector<double> squares, out(m.rows * m.rows);
   for (std::uint64_t i = 0; i < m.rows; ++i) squares.push_back(square_of(row_of(m, i)));
@@ -74,7 +74,7 @@ void check(Precision precision, std::uint64_t features) {
       {.rows = 37, .features = features, .nonzeros = 8, .seed = 4, .precision = precision});
   const auto& m = std::get<CsrView<Value>>(data.view());
   for (const KernelFunction& kernel : kKernels) {
-    const std::vector<double> all = gram(m, kernel, 4, *available_kernels().front());
+    const std::vector<double> all = gram(m, kernel, 4, *available_simd().front());
     for (std::uint64_t i = 0; i < m.rows; ++i) {
       for (std::uint64_t j = 0; j < m.rows; ++j) {
         const double expected = definition(kernel, dense(m, i), dense(m, j));
@@ -85,7 +85,7 @@ void check(Precision precision, std::uint64_t features) {
         ASSERT_EQ(all[i * m.rows + i], 1.0);
       }
     }
-    for (const Kernels* loops : available_kernels()) {
+    for (const Simd* loops : available_simd()) {
       for (const std::size_t size : {1U, 3U, 4U}) {
         const std::vector<double> other = gram(m, kernel, size, *loops);
         ASSERT_EQ(std::memcmp(other.data(), all.data(), all.size() * sizeof(double)), 0);
@@ -124,8 +124,8 @@ TEST(KernelBlock, DifferencesOfLargeNumbers) {
   EXPECT_FALSE(needs_differences(rbf, 1e3));
   EXPECT_TRUE(needs_differences(rbf, 1e18));
   EXPECT_TRUE(needs_differences({.kind = KernelKind::rbf, .gamma = 1e-300}, 1e305));
-  const std::vector<double> expected = gram(small, rbf, 4, best_kernels());
-  const std::vector<double> shifted = gram(large, rbf, 3, best_kernels(), true);
+  const std::vector<double> expected = gram(small, rbf, 4, best_simd());
+  const std::vector<double> shifted = gram(large, rbf, 3, best_simd(), true);
   for (std::size_t k = 0; k < expected.size(); ++k) {
     ASSERT_NEAR(shifted[k], expected[k], 1e-13);
     ASSERT_EQ(shifted[k], shifted[k % 40 * 40 + k / 40]);
@@ -137,7 +137,7 @@ TEST(KernelBlock, SigmoidOfSmallArguments) {
   const KernelFunction sigmoid = {.kind = KernelKind::sigmoid, .gamma = 1};
   for (double x = 1e-300; x < 30; x *= 1.7) {
     std::vector<double> values = {x, -x};
-    apply_kernel(sigmoid, best_kernels(), 0, nullptr, values.data(), 2);
+    apply_kernel(sigmoid, best_simd(), 0, nullptr, values.data(), 2);
     ASSERT_NEAR(values[0] / std::tanh(x), 1, 1e-15) << x;
     ASSERT_EQ(values[1], -values[0]);
   }
@@ -148,12 +148,12 @@ TEST(KernelBlock, NumbersThatOverflowAreNotHidden) {
   const KernelFunction rbf = {.kind = KernelKind::rbf, .gamma = 1};
   std::vector<double> dots = {0.0, 0.0};
   const std::vector<double> squares = {1e300, std::numeric_limits<double>::infinity()};
-  apply_kernel(rbf, best_kernels(), 1.0, squares.data(), dots.data(), 2);
+  apply_kernel(rbf, best_simd(), 1.0, squares.data(), dots.data(), 2);
   EXPECT_EQ(dots[0], 0.0);
   EXPECT_EQ(dots[1], 0.0);
   const KernelFunction poly = {.kind = KernelKind::poly, .gamma = 1, .degree = 3};
   dots = far;
-  apply_kernel(poly, best_kernels(), 1.0, squares.data(), dots.data(), 2);
+  apply_kernel(poly, best_simd(), 1.0, squares.data(), dots.data(), 2);
   EXPECT_TRUE(std::isinf(dots[0]));
 }
 

@@ -32,7 +32,7 @@ bool same_bits(double a, double b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-class KernelContract : public ::testing::TestWithParam<const Kernels*> {
+class KernelContract : public ::testing::TestWithParam<const Simd*> {
  protected:
   template <class Value>
   void check_against_definition() {
@@ -222,7 +222,7 @@ TEST_P(KernelContract, ExponentialsOfNumbersBelowZero) {
   for (int k = 0; k < 20000; ++k) x.push_back(-720 * random.uniform() * random.uniform());
   std::vector<double> all = x, scalar = x;
   GetParam()->exp_all(all.data(), all.size());
-  available_kernels().front()->exp_all(scalar.data(), scalar.size());
+  available_simd().front()->exp_all(scalar.data(), scalar.size());
   for (std::size_t k = 0; k < x.size(); ++k) {
     const double expected = x[k] < -708 ? 0.0 : std::exp(x[k]);
     ASSERT_LE(std::abs(all[k] - expected), 1e-15 * expected) << x[k];
@@ -356,7 +356,7 @@ struct DescentCase {
 // Visits written out one by one, forward and back, with and without row costs, a constant column,
 // a stride and sleep; rows that have all columns and others; the first of them in 16 bits.
 template <class Value, class Weight>
-void check_descent(const Kernels& kernels, const DescentCase& with) {
+void check_descent(const Simd& simd, const DescentCase& with) {
   constexpr std::size_t kRows = 40, kColumns = 30, kShort = 25, kWith = Shortened::kPlaces;
   Random random(11);
   std::vector<std::uint32_t> columns;
@@ -387,7 +387,7 @@ void check_descent(const Kernels& kernels, const DescentCase& with) {
     if constexpr (std::is_same_v<Value, double>) {
       if (!with.shorts || row.row >= kShort) continue;
       std::int16_t* const at = shorts.data() + row.offset + kWith * row.row;
-      const Shortened short_row = kernels.shorten(x.values, x.size, at + kWith);
+      const Shortened short_row = simd.shorten(x.values, x.size, at + kWith);
       std::memcpy(at, &short_row, sizeof short_row);
       for (std::size_t k = 0; k < x.size; ++k) to.x[k] = static_cast<Weight>(at[kWith + k]);
       to.scale = static_cast<double>(short_row.scale);
@@ -414,7 +414,7 @@ void check_descent(const Kernels& kernels, const DescentCase& with) {
     const bool backward = epoch == 2;
     descent.stride = epoch == 1 ? 1.25 : 1;
     if (epoch == 3) descent.rest = 0.1;
-    kernels.descend(descent, backward ? &rows.back() : rows.data(), kRows, backward ? -1 : 1);
+    simd.descend(descent, backward ? &rows.back() : rows.data(), kRows, backward ? -1 : 1);
     for (std::size_t k = 0; k < kRows; ++k) {
       DescentRow& row = expected[backward ? kRows - 1 - k : k];
       if (row.asleep) continue;
@@ -486,7 +486,7 @@ TEST_P(KernelContract, ShortensToNearestWholeNumbers) {
     if (size % 5 == 0) std::ranges::fill(x, 0.0);
     std::vector<std::int16_t> out(size), same(size);
     const Shortened got = GetParam()->shorten(x.data(), size, out.data()),
-                    scalar = available_kernels()[0]->shorten(x.data(), size, same.data());
+                    scalar = available_simd()[0]->shorten(x.data(), size, same.data());
     EXPECT_EQ(got.square, scalar.square);
     EXPECT_EQ(out, same);
     double most = 0, square = 0;
@@ -570,8 +570,7 @@ TEST_P(KernelContract, ProductsMatchTheDefinition) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryInstructionSet, KernelContract,
-                         ::testing::ValuesIn(available_kernels().begin(),
-                                             available_kernels().end()),
+                         ::testing::ValuesIn(available_simd().begin(), available_simd().end()),
                          [](const auto& instance) { return std::string(instance.param->name); });
 
 }  // namespace

@@ -221,7 +221,7 @@ TEST(Ranks, SurveyIsThatOfAllRows) {
         Comm comm(transport);
         const auto k = static_cast<std::size_t>(transport.rank());
         const Dataset part = rows_between(data, cuts[k], cuts[k + 1]);
-        const Whole whole = whole_of(part, comm);
+        const GlobalShape whole = global_shape(part, comm);
         EXPECT_EQ(whole.rows, rows);
         EXPECT_EQ(whole.first_row, cuts[k]);
         EXPECT_EQ(whole.nonzeros, data.nonzeros());

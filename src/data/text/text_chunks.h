@@ -17,7 +17,8 @@ namespace hinge {
 constexpr std::size_t kChunkBytes = std::size_t{1} << 17;  // with its batch well within L2
 constexpr const char* kLineLimit = "limit.line-bytes";     // after it no row can be read
 
-// Whole lines of one file. `text` holds `size` bytes, the last of them '\n', and kTextPadding more.
+// GlobalShape lines of one file. `text` holds `size` bytes, the last of them '\n', and kTextPadding
+// more.
 struct Chunk {
   Buffer<char> text;
   std::size_t size = 0;

@@ -72,7 +72,7 @@ double BestPoint::inner(const Point& point) const {
   if (!point.alpha.empty() && point.alpha.size() < point.w.size()) {
     return inner_by_rows(point.alpha, gradient_);
   }
-  return kernels_.dot_dense(w_.data(), point.w.data(), problem_.regularised());
+  return simd_.dot_dense(w_.data(), point.w.data(), problem_.regularised());
 }
 
 // The line search on best + t sign (to - best), t >= 0.
@@ -88,7 +88,7 @@ void BestPoint::look_along(const Point& to, double product, double sign) {
       run.d[k] = sign * (here - (zero ? -1.0 : to.gradient[from + k]));
       run.rise[k] = problem_.upper(from + k);
     }
-    search_.add(run, size, kernels_);
+    search_.add(run, size, simd_);
   }
 }
 
@@ -106,10 +106,10 @@ BestPoint::Move BestPoint::find_move(const Point& to, bool both_ways) {
   const auto noise = [&] { return std::abs(1 - t) * noise_ + std::abs(t) + kMoveNoise; };
   while (t != 0 && noise() > kMostNoise) t /= 2;
   const double loss =
-      problem_.cost * kernels_.loss_along(gradient_.data(),
-                                          to.w.empty() ? nullptr : to.gradient.data(),
-                                          problem_.costs.empty() ? nullptr : problem_.costs.data(),
-                                          gradient_.size(), t);
+      problem_.cost * simd_.loss_along(gradient_.data(),
+                                       to.w.empty() ? nullptr : to.gradient.data(),
+                                       problem_.costs.empty() ? nullptr : problem_.costs.data(),
+                                       gradient_.size(), t);
   const double square = (1 - t) * (1 - t) * square_ + 2 * t * (1 - t) * product + t * t * to.square;
   if (!(square / 2 + loss < primal_)) return {};  // rounding
   return {t, loss, square, noise()};
@@ -130,9 +130,9 @@ void BestPoint::move_along(const Point& to, bool both_ways) {
   const std::size_t regularised = problem_.regularised();
   if (to.w.empty()) {
     for (double& x : w_) x *= 1 - found.t;
-    found.square = kernels_.dot_dense(w_.data(), w_.data(), regularised);
+    found.square = simd_.dot_dense(w_.data(), w_.data(), regularised);
   } else {
-    found.square = kernels_.blend_dense(found.t, to.w.data(), w_.data(), regularised);
+    found.square = simd_.blend_dense(found.t, to.w.data(), w_.data(), regularised);
     if (problem_.free_bias) w_.back() += found.t * (to.w.back() - w_.back());
   }
   apply(found, to);

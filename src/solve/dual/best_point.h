@@ -21,8 +21,7 @@ double inner_by_rows(std::span<const double> alpha, std::span<const double> grad
 
 class BestPoint {
  public:
-  BestPoint(const Problem& problem, const Kernels& kernels)
-      : problem_(problem), kernels_(kernels) {}
+  BestPoint(const Problem& problem, const Simd& simd) : problem_(problem), simd_(simd) {}
 
   struct Point {
     std::span<const double> w;
@@ -67,7 +66,7 @@ class BestPoint {
   static constexpr double kFarthest = 8;  // along a line, in its lengths
 
   const Problem& problem_;
-  const Kernels& kernels_;
+  const Simd& simd_;
   LineSearch search_{0, 0, kFarthest};
   std::vector<double> w_, gradient_;  // empty: 0
   double square_ = 0, primal_ = std::numeric_limits<double>::infinity();

@@ -79,7 +79,7 @@ class DualDescent {
       : problem_(problem),
         m_(m),
         options_(options),
-        kernels_(*options.kernels),
+        simd_(*options.simd),
         monitor_(monitor),
         pool_(pool),
         regularised_(problem.regularised()),
@@ -87,10 +87,10 @@ class DualDescent {
         here_{.w = huge_vector(problem.dimension())},
         alpha_(huge_vector(m.rows)),
         square_(huge_vector(m.rows, kUnknown)),
-        gradients_(problem, m, kernels_, pool),
-        best_point_(problem, kernels_),
+        gradients_(problem, m, simd_, pool),
+        best_point_(problem, simd_),
         rows_(m),
-        leaps_(problem, m, kernels_, rows_, here_) {
+        leaps_(problem, m, simd_, rows_, here_) {
     for (std::uint64_t i = 0; problem.free_bias && i < m.rows; ++i) {
       if (problem.y[i] > 0) slope_ -= problem.factor(i);
     }
@@ -247,7 +247,7 @@ class DualDescent {
 
   // |w|^2
   double square_of_weights(const std::vector<double>& w) const {
-    return kernels_.dot_dense(w.data(), w.data(), regularised_);
+    return simd_.dot_dense(w.data(), w.data(), regularised_);
   }
 
   // Of the dual along a variable.
@@ -333,7 +333,7 @@ class DualDescent {
   void refresh() {
     keep_best();
     if (leaps_.changed_w()) rebuild();
-    double square = rough() ? floats_.give(here_.w, regularised_, kernels_, pool_) : 0;
+    double square = rough() ? floats_.give(here_.w, regularised_, simd_, pool_) : 0;
     if (!std::isfinite(square)) sharpen();
     const bool at_mean = leaps_.count() > 0 && estimate_ > kMeanAbove * exact_gap_;
     if (problem_.free_bias) {
@@ -428,7 +428,7 @@ class DualDescent {
     const double least = kLeastChosen * static_cast<double>(m_.rows);
     const bool all = nothing_known();
     if (!all) {
-      choose_near(kernels_, boxed(problem_, gradients_.all(), alpha_), rest_beyond_,
+      choose_near(simd_, boxed(problem_, gradients_.all(), alpha_), rest_beyond_,
                   static_cast<std::uint64_t>(std::ceil(least)), kWiden, chosen_);
     }
     const std::uint64_t count = all ? m_.rows : chosen_.size();
@@ -556,8 +556,8 @@ class DualDescent {
     for (std::size_t from = 0; from < items.size(); from += kPollRows) {
       if (monitor_.poll(passes())) return false;
       const std::uint64_t before = descent.visits;
-      kernels_.descend(descent, &items[backward ? items.size() - 1 - from : from],
-                       std::min(kPollRows, items.size() - from), backward ? -1 : 1);
+      simd_.descend(descent, &items[backward ? items.size() - 1 - from : from],
+                    std::min(kPollRows, items.size() - from), backward ? -1 : 1);
       if (problem_.free_bias) here_.sum = descent.v;
       if (with_bias) w.back() = static_cast<Weight>(descent.v);
       solution_.rows_touched += descent.visits - before;
@@ -598,13 +598,13 @@ class DualDescent {
   }
 
   void add(const SparseRow<Value>& x, double a) {
-    add_row(problem_, kernels_, x, a, here_.w, here_.sum);
+    add_row(problem_, simd_, x, a, here_.w, here_.sum);
   }
 
   const Problem& problem_;
   const CsrView<Value>& m_;
   const SolverOptions& options_;
-  const Kernels& kernels_;
+  const Simd& simd_;
   Monitor& monitor_;
   Pool& pool_;
   const std::size_t regularised_;  // columns

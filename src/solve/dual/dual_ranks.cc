@@ -46,7 +46,7 @@ class DualOnRanks {
         options_(options),
         comm_(*options.comm),
         monitor_(monitor),
-        passes_(m, problem.bias, 1, *options.kernels, pool),
+        passes_(m, problem.bias, 1, *options.simd, pool),
         alpha_(m.rows),
         delta_(m.rows),
         gradient_(m.rows),
@@ -99,7 +99,7 @@ class DualOnRanks {
   }
 
   double dot(const std::vector<double>& x, const std::vector<double>& y) const {
-    return options_.kernels->dot_dense(x.data(), y.data(), x.size());
+    return options_.simd->dot_dense(x.data(), y.data(), x.size());
   }
 
   // gradients[i] = y_i <w, x_i> - 1; returns sum_i U_i max(0, -gradient) of these rows.
@@ -197,7 +197,7 @@ class DualOnRanks {
     }
     comm_.sum(sums);
     double beyond = kRestFactor * std::sqrt(sums[0] / std::max(1.0, sums[1]));
-    choose_near(*options_.kernels, boxed(problem_, gradient_, alpha_), beyond, 0, 0, chosen_);
+    choose_near(*options_.simd, boxed(problem_, gradient_, alpha_), beyond, 0, 0, chosen_);
     // Rows that have no part in w never move.
     std::erase_if(chosen_,
                   [&](std::uint64_t i) { return !(squares_[i] > 0 && problem_.upper(i) > 0); });
@@ -211,7 +211,7 @@ class DualOnRanks {
   // Epochs over this rank's rows; runs of neighbours in an order drawn anew, so that memory
   // streams.
   void descend() {
-    const Kernels& kernels = *options_.kernels;
+    const Simd& simd = *options_.simd;
     local_ = w_;
     std::ranges::fill(delta_, 0.0);
     std::vector<std::uint64_t> runs((chosen_.size() + kRun - 1) / kRun);
@@ -229,14 +229,14 @@ class DualOnRanks {
         for (std::size_t k = run * kRun; k < end; ++k) {
           const std::uint64_t i = chosen_[k];
           const SparseRow<Value> row = row_of(m_, i);
-          double score = kernels.dot(row, local_.data());
+          double score = simd.dot(row, local_.data());
           if (problem_.bias != 0) score += problem_.bias * local_.back();
           const double a = alpha_[i] + delta_[i], y = problem_.y[i];
           const double g = y * score - 1;
           const double to = std::clamp(a - g / (stiffness_ * squares_[i]), 0.0, problem_.upper(i));
           if (to == a) continue;
           const double by = stiffness_ * (to - a) * y;
-          kernels.add(row, by, local_.data());
+          simd.add(row, by, local_.data());
           if (problem_.bias != 0) local_.back() += by * problem_.bias;
           delta_[i] += to - a;
           moved += std::abs(g * (to - a));

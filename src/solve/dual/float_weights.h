@@ -26,8 +26,7 @@ class FloatWeights {
   void drop() { w_ = {}; }
 
   // Copies it to w, and returns the sum of squares of the first `counted`. Throws Interrupted.
-  double give(std::vector<double>& w, std::size_t counted, const Kernels& kernels,
-              Pool& pool) const {
+  double give(std::vector<double>& w, std::size_t counted, const Simd& simd, Pool& pool) const {
     constexpr std::size_t kBlock = 1 << 15;
     const std::size_t blocks = (w_.size() + kBlock - 1) / kBlock;
     std::vector<double> squares(blocks);
@@ -35,7 +34,7 @@ class FloatWeights {
       const std::size_t begin = block * kBlock, end = std::min(begin + kBlock, w_.size());
       std::copy(w_.data() + begin, w_.data() + end, w.data() + begin);
       const double* const from = w.data() + begin;
-      squares[block] = kernels.dot_dense(from, from, std::clamp(counted, begin, end) - begin);
+      squares[block] = simd.dot_dense(from, from, std::clamp(counted, begin, end) - begin);
     });
     double sum = 0;
     for (const double square : squares) sum += square;

@@ -21,10 +21,10 @@ template <class Value>
 class Gradients {
  public:
   // At 0.
-  Gradients(const Problem& problem, const CsrView<Value>& m, const Kernels& kernels, Pool& pool)
+  Gradients(const Problem& problem, const CsrView<Value>& m, const Simd& simd, Pool& pool)
       : problem_(problem),
         m_(m),
-        kernels_(kernels),
+        simd_(simd),
         pool_(pool),
         cuts_(cut_rows(*problem.data)),
         all_(huge_vector(m.rows, -1.0)) {}
@@ -63,8 +63,8 @@ class Gradients {
       return;
     }
     const bool shifted = problem_.bias != 0 && !problem_.free_bias;
-    kernels_.gradients(m_, begin, end, problem_.y.data(), w.data(),
-                       shifted ? problem_.bias * w.back() : 0.0, out);
+    simd_.gradients(m_, begin, end, problem_.y.data(), w.data(),
+                    shifted ? problem_.bias * w.back() : 0.0, out);
   }
 
   template <class F>
@@ -80,7 +80,7 @@ class Gradients {
       for (std::uint64_t from = begin; from < end; from += kRun) {
         const std::uint64_t to = std::min(from + kRun, end);
         change(from, to);
-        add(parts[block], kernels_.weigh(rows.part(from, to - from)));
+        add(parts[block], simd_.weigh(rows.part(from, to - from)));
       }
     });
     BoxedSums sum;
@@ -90,7 +90,7 @@ class Gradients {
 
   const Problem& problem_;
   const CsrView<Value>& m_;
-  const Kernels& kernels_;
+  const Simd& simd_;
   Pool& pool_;
   const std::vector<std::uint64_t> cuts_;
   std::vector<double> all_;

@@ -31,10 +31,10 @@ struct DualPoint {
 
 // w += a x, and what goes with it.
 template <class Value>
-void add_row(const Problem& problem, const Kernels& kernels, const SparseRow<Value>& x, double a,
+void add_row(const Problem& problem, const Simd& simd, const SparseRow<Value>& x, double a,
              std::vector<double>& w, double& sum) {
   if (a == 0) return;
-  kernels.add(x, a, w.data());
+  simd.add(x, a, w.data());
   if (problem.free_bias) {
     sum += a;
   } else if (problem.bias != 0) {
@@ -48,11 +48,11 @@ class Leaps {
 
  public:
   // The rows that epochs visit, and where these have come to.
-  Leaps(const Problem& problem, const CsrView<Value>& m, const Kernels& kernels,
-        WorkingRows<Value>& rows, DualPoint& here)
+  Leaps(const Problem& problem, const CsrView<Value>& m, const Simd& simd, WorkingRows<Value>& rows,
+        DualPoint& here)
       : problem_(problem),
         m_(m),
-        kernels_(kernels),
+        simd_(simd),
         rows_(rows),
         here_(here),
         regularised_(problem.regularised()) {}
@@ -65,8 +65,7 @@ class Leaps {
       step_.push_back(std::exchange(step_by_row_[item.row], 0.0));
     }
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      add_row(problem_, kernels_, row_of(m_, i), -step_by_row_[i] * problem_.y[i], step_w_,
-              step_sum_);
+      add_row(problem_, simd_, row_of(m_, i), -step_by_row_[i] * problem_.y[i], step_w_, step_sum_);
     }
   }
 
@@ -177,7 +176,7 @@ class Leaps {
       leap_[k] = std::clamp(wanted, 0.0, problem_.upper(item.row));
       gain += leap_[k] - item.alpha;
       if (leap_[k] == wanted) continue;
-      add_row(problem_, kernels_, rows_.entries(item), (leap_[k] - wanted) * item.y, leap_w_,
+      add_row(problem_, simd_, rows_.entries(item), (leap_[k] - wanted) * item.y, leap_w_,
               here_.sum);
       ++touched_;
     }
@@ -210,7 +209,7 @@ class Leaps {
 
   const Problem& problem_;
   const CsrView<Value>& m_;
-  const Kernels& kernels_;
+  const Simd& simd_;
   WorkingRows<Value>& rows_;
   DualPoint& here_;
   const std::size_t regularised_;  // columns

@@ -29,8 +29,8 @@ inline Boxed boxed(const Problem& problem, std::span<const double> gradient,
 
 // The rows whose slack is at most `beyond`, ascending. While these are fewer than `least`, `beyond`
 // is doubled, `times` at most.
-inline void choose_near(const Kernels& kernels, const Boxed& rows, double& beyond,
-                        std::uint64_t least, int times, std::vector<std::uint64_t>& chosen) {
+inline void choose_near(const Simd& simd, const Boxed& rows, double& beyond, std::uint64_t least,
+                        int times, std::vector<std::uint64_t>& chosen) {
   constexpr std::size_t kRun = 256;
   double slack[kRun];
   const double farthest = std::ldexp(beyond, times);
@@ -39,7 +39,7 @@ inline void choose_near(const Kernels& kernels, const Boxed& rows, double& beyon
   chosen.resize(rows.size);
   for (std::size_t from = 0; from < rows.size; from += kRun) {
     const std::size_t size = std::min(kRun, rows.size - from);
-    kernels.slacks(rows.part(from, size), slack);
+    simd.slacks(rows.part(from, size), slack);
     for (std::size_t k = 0; k < size; ++k) {  // which rows are near is as good as random: no branch
       chosen[count] = from + k;
       count += slack[k] <= farthest ? 1 : 0;

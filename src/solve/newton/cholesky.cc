@@ -18,13 +18,13 @@ std::size_t block_size(std::size_t size) {
 }
 
 void factor_diagonal(double* a, std::size_t stride, std::size_t size, const double* floors,
-                     double* inverse, const Kernels& kernels) {
+                     double* inverse, const Simd& simd) {
   for (std::size_t i = 0; i < size; ++i) {
     double* const row = a + i * stride;
     for (std::size_t j = 0; j < i; ++j) {
-      row[j] = (row[j] - kernels.dot_dense(row, a + j * stride, j)) * inverse[j];
+      row[j] = (row[j] - simd.dot_dense(row, a + j * stride, j)) * inverse[j];
     }
-    const double pivot = row[i] - kernels.dot_dense(row, row, i);
+    const double pivot = row[i] - simd.dot_dense(row, row, i);
     row[i] = std::sqrt(pivot > floors[i] ? pivot : floors[i]);
     // What is left of a column whose pivot was rounding is rounding too.
     inverse[i] = pivot > floors[i] ? 1 / row[i] : 0;
@@ -33,8 +33,8 @@ void factor_diagonal(double* a, std::size_t stride, std::size_t size, const doub
 
 class Blocks {
  public:
-  Blocks(double* a, std::size_t size, const Kernels& kernels, Pool& pool)
-      : a_(a), size_(size), kernels_(kernels), pool_(pool) {}
+  Blocks(double* a, std::size_t size, const Simd& simd, Pool& pool)
+      : a_(a), size_(size), simd_(simd), pool_(pool) {}
 
   void factor(std::span<const double> floors) {
     const std::size_t wide = block_size(size_);
@@ -44,7 +44,7 @@ class Blocks {
     for (std::size_t from = 0; from < size_; from += wide) {
       const std::size_t width = std::min(wide, size_ - from);
       double* const corner = a_ + from * size_ + from;
-      factor_diagonal(corner, size_, width, floors.data() + from, inverse, kernels_);
+      factor_diagonal(corner, size_, width, floors.data() + from, inverse, simd_);
       const std::size_t below = from + width;
       if (below == size_) return;
       share((size_ - below + kTile - 1) / kTile, size_ - below, [&](std::size_t t) {
@@ -79,8 +79,8 @@ class Blocks {
       double* const to = packed + (r - first) / kPanel * kPanel * width + (r - first) % kPanel;
       for (std::size_t k = 0; k < width; ++k) to[k * kPanel] = row[k];
     }
-    kernels_.solve_panels(a_ + from * size_ + from, size_, width, inverse, packed,
-                          (last - first) / kPanel);
+    simd_.solve_panels(a_ + from * size_ + from, size_, width, inverse, packed,
+                       (last - first) / kPanel);
     for (std::size_t r = first; r < last; ++r) {
       double* const row = a_ + r * size_ + from;
       const std::size_t at = r - first;
@@ -99,33 +99,33 @@ class Blocks {
                       j_end = std::min(rows, (tile_column + 1) * kTile);
     for (std::size_t j = tile_column * kTile; j < j_end; j += kPanel) {
       for (std::size_t i = std::max(tile_row * kTile, j); i < i_end; i += kHalf) {
-        kernels_.add_product(negative_.data() + i * width, packed_.data() + j * width, width,
-                             a_ + (below + i) * size_ + below + j, size_);
+        simd_.add_product(negative_.data() + i * width, packed_.data() + j * width, width,
+                          a_ + (below + i) * size_ + below + j, size_);
       }
     }
   }
 
   double* a_;
   std::size_t size_;
-  const Kernels& kernels_;
+  const Simd& simd_;
   Pool& pool_;
   std::vector<double> packed_, negative_;
 };
 
 }  // namespace
 
-void factor_cholesky(double* a, std::size_t size, std::span<const double> floors,
-                     const Kernels& kernels, Pool& pool) {
-  Blocks(a, size, kernels, pool).factor(floors);
+void factor_cholesky(double* a, std::size_t size, std::span<const double> floors, const Simd& simd,
+                     Pool& pool) {
+  Blocks(a, size, simd, pool).factor(floors);
 }
 
-void solve_cholesky(const double* l, std::size_t size, double* x, const Kernels& kernels) {
+void solve_cholesky(const double* l, std::size_t size, double* x, const Simd& simd) {
   for (std::size_t i = 0; i < size; ++i) {
-    x[i] = (x[i] - kernels.dot_dense(l + i * size, x, i)) / l[i * size + i];
+    x[i] = (x[i] - simd.dot_dense(l + i * size, x, i)) / l[i * size + i];
   }
   for (std::size_t i = size; i-- > 0;) {
     x[i] /= l[i * size + i];
-    kernels.add_dense(-x[i], l + i * size, x, i);
+    simd.add_dense(-x[i], l + i * size, x, i);
   }
 }
 

@@ -10,16 +10,17 @@
 
 namespace hinge {
 
-// How matrices are cut: rows or columns that kernels take together, and those of a piece of work.
+// How matrices are cut: rows or columns that inner loops take together, and those of a piece of
+// work.
 constexpr std::size_t kPanel = 8, kHalf = 4, kTile = 64;
 
 // a: the lower triangle of A by rows, `size` (a multiple of 8) apart; becomes L. What lies above
 // the diagonal is neither read nor kept. Pivots that rounding leaves below their floor are raised
 // to it: with floors > 0 there is always a result.
-void factor_cholesky(double* a, std::size_t size, std::span<const double> floors,
-                     const Kernels& kernels, Pool& pool);
+void factor_cholesky(double* a, std::size_t size, std::span<const double> floors, const Simd& simd,
+                     Pool& pool);
 
 // x <- A^-1 x
-void solve_cholesky(const double* l, std::size_t size, double* x, const Kernels& kernels);
+void solve_cholesky(const double* l, std::size_t size, double* x, const Simd& simd);
 
 }  // namespace hinge

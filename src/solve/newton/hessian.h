@@ -25,7 +25,7 @@ class NewtonHessian {
   // All must outlive this. `costs`: c_i, or empty: all 1.
   NewtonHessian(const NewtonRows<Value>& rows, std::span<const std::uint64_t> cuts,
                 std::span<const double> costs, const Problem& problem, NewtonSystem& system,
-                const Kernels& kernels, Pool& pool, std::uint64_t& touched)
+                const Simd& simd, Pool& pool, std::uint64_t& touched)
       : rows_(rows),
         cuts_(cuts),
         costs_(costs),
@@ -34,7 +34,7 @@ class NewtonHessian {
         features_(problem.data->features()),
         regularised_(problem.regularised()),
         system_(system),
-        kernels_(kernels),
+        simd_(simd),
         pool_(pool),
         touched_(touched),
         blocks_(cuts.size() - 1),
@@ -186,7 +186,7 @@ class NewtonHessian {
   }
   void take_sums(double factor, std::vector<double>& to) const {
     for (const Block& block : blocks_) {
-      if (!block.terms.empty()) kernels_.add_dense(factor, block.sum.data(), to.data(), to.size());
+      if (!block.terms.empty()) simd_.add_dense(factor, block.sum.data(), to.data(), to.size());
     }
   }
 
@@ -197,7 +197,7 @@ class NewtonHessian {
   const bool free_;
   const std::size_t features_, regularised_;
   NewtonSystem& system_;
-  const Kernels& kernels_;
+  const Simd& simd_;
   Pool& pool_;
   std::uint64_t& touched_;
   std::vector<Block> blocks_;

@@ -48,7 +48,7 @@ class Newton {
       : problem_(problem),
         m_(m),
         options_(options),
-        kernels_(*options.kernels),
+        simd_(*options.simd),
         monitor_(monitor),
         pool_(pool),
         best_w_(problem.dimension()),
@@ -100,11 +100,11 @@ class Newton {
            "scale the data, or lower --cost");
     }
     if (options_.resume.empty() && report()) return;  // at w = 0
-    system_.emplace(problem_, kernels_, pool_);
-    whole_.emplace(NewtonRows<Value>(m_, kernels_, pool_),
+    system_.emplace(problem_, simd_, pool_);
+    whole_.emplace(NewtonRows<Value>(m_, simd_, pool_),
                    std::vector<std::int8_t>(problem_.y.begin(), problem_.y.end()),
                    std::vector<double>(problem_.costs.begin(), problem_.costs.end()), problem_.cost,
-                   problem_, *system_, kernels_, pool_, solution_.rows_touched);
+                   problem_, *system_, simd_, pool_, solution_.rows_touched);
     whole_->best();
     if (options_.resume.empty()) {
       begin();
@@ -204,7 +204,7 @@ class Newton {
     for (std::size_t k = 0; k < rows.size(); ++k) y[k] = problem_.y[rows[k]];
     for (std::size_t k = 0; k < costs.size(); ++k) costs[k] = problem_.costs[rows[k]];
     return Part(NewtonRows<Value>(whole_->rows(), rows, pool_), std::move(y), std::move(costs),
-                unit, problem_, *system_, kernels_, pool_, solution_.rows_touched);
+                unit, problem_, *system_, simd_, pool_, solution_.rows_touched);
   }
 
   // ---- Steps.
@@ -431,7 +431,7 @@ class Newton {
   const Problem& problem_;
   const CsrView<Value>& m_;
   const SolverOptions& options_;
-  const Kernels& kernels_;
+  const Simd& simd_;
   Monitor& monitor_;
   Pool& pool_;
 

@@ -35,7 +35,7 @@ class NewtonPart {
   // `costs`: c_i of u_i = unit c_i, or empty: all 1. To `touched` rows are added as passes touch
   // them.
   NewtonPart(NewtonRows<Value> rows, std::vector<std::int8_t> y, std::vector<double> costs,
-             double unit, const Problem& problem, NewtonSystem& system, const Kernels& kernels,
+             double unit, const Problem& problem, NewtonSystem& system, const Simd& simd,
              Pool& pool, std::uint64_t& touched)
       : rows_(std::move(rows)),
         y_(std::move(y)),
@@ -46,12 +46,12 @@ class NewtonPart {
         features_(problem.data->features()),
         regularised_(problem.regularised()),
         system_(system),
-        kernels_(kernels),
+        simd_(simd),
         pool_(pool),
         touched_(touched),
         cuts_(rows_.cuts()),
         blocks_(cuts_.size() - 1),
-        hessian_(rows_, cuts_, costs_, problem, system, kernels, pool, touched),
+        hessian_(rows_, cuts_, costs_, problem, system, simd, pool, touched),
         d_(rows_.rows()),
         spare_(rows_.rows()),
         w(system.size()),
@@ -313,7 +313,7 @@ class NewtonPart {
 
   double slope_at(double t) {
     for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
-      blocks_[b].slope = kernels_.corner_slope(corners(begin, end), t);
+      blocks_[b].slope = simd_.corner_slope(corners(begin, end), t);
     });
     return sum_slopes();
   }
@@ -331,8 +331,8 @@ class NewtonPart {
     std::vector<double> at_zero(blocks_.size());
     for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
       score_block(s, d_.data(), begin, end);
-      at_zero[b] = kernels_.corner_slope(corners(begin, end), 0);
-      blocks_[b].slope = kernels_.corner_slope(corners(begin, end), 1);
+      at_zero[b] = simd_.corner_slope(corners(begin, end), 0);
+      blocks_[b].slope = simd_.corner_slope(corners(begin, end), 1);
     });
     touched_ += size();
     const double start = std::accumulate(at_zero.begin(), at_zero.end(), 0.0);
@@ -353,7 +353,7 @@ class NewtonPart {
 
   void shift(double t) {
     for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
-      kernels_.add_dense(t, d_.data() + begin, z.data() + begin, end - begin);
+      simd_.add_dense(t, d_.data() + begin, z.data() + begin, end - begin);
     });
   }
 
@@ -362,7 +362,7 @@ class NewtonPart {
     for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
       Block& block = blocks_[b];
       block.sums =
-          kernels_.corner_move(corners(begin, end), t, z.data() + begin, spare_.data() + begin);
+          simd_.corner_move(corners(begin, end), t, z.data() + begin, spare_.data() + begin);
       Changes changes(*this, block);
       block.between = 0;
       for (std::uint64_t i = begin; i < end; ++i) {
@@ -393,7 +393,7 @@ class NewtonPart {
   void take_changed() {
     for (const Block& block : blocks_) {
       if (block.changed == 0) continue;
-      kernels_.add_dense(unit_, block.v.data(), v.data(), v.size());
+      simd_.add_dense(unit_, block.v.data(), v.data(), v.size());
       touched_ += block.changed;
     }
   }
@@ -491,7 +491,7 @@ class NewtonPart {
   bool free_;
   std::size_t features_, regularised_;
   NewtonSystem& system_;
-  const Kernels& kernels_;
+  const Simd& simd_;
   Pool& pool_;
   std::uint64_t& touched_;
   std::vector<std::uint64_t> cuts_;

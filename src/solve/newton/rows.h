@@ -19,8 +19,8 @@ template <class Value>
 class NewtonRows {
  public:
   // All rows of m, which must outlive this.
-  NewtonRows(const CsrView<Value>& m, const Kernels& kernels, Pool& pool)
-      : m_(m), kernels_(&kernels), width_((m.features + 7) / 8 * 8) {
+  NewtonRows(const CsrView<Value>& m, const Simd& simd, Pool& pool)
+      : m_(m), simd_(&simd), width_((m.features + 7) / 8 * 8) {
     const double entries = static_cast<double>(m.rows) * static_cast<double>(m.features);
     if (!(static_cast<double>(m.nonzeros()) > kFullShare * entries) || m.features < 8) return;
     if (m.full && width_ == m.features) {
@@ -38,7 +38,7 @@ class NewtonRows {
 
   // Copies of some rows of another.
   NewtonRows(const NewtonRows& from, std::span<const std::uint64_t> rows, Pool& pool)
-      : m_(from.m_), kernels_(from.kernels_), width_(from.width_) {
+      : m_(from.m_), simd_(from.simd_), width_(from.width_) {
     m_.rows = rows.size();
     const std::uint64_t run = run_of(rows.size());
     const auto copy = [&](const auto& one) {
@@ -88,11 +88,11 @@ class NewtonRows {
   template <class RowOf>
   void scores(std::uint64_t count, const RowOf& row, const double* w, double* out) const {
     if (!full()) {
-      for (std::uint64_t k = 0; k < count; ++k) out[k] = kernels_->dot(sparse(row(k)), w);
+      for (std::uint64_t k = 0; k < count; ++k) out[k] = simd_->dot(sparse(row(k)), w);
       return;
     }
     in_runs(count, row, [&](std::uint64_t k, std::size_t run, const Value* const* from) {
-      kernels_->dot_full(from, run, w, width_, out + k);
+      simd_->dot_full(from, run, w, width_, out + k);
     });
   }
 
@@ -100,11 +100,11 @@ class NewtonRows {
   template <class RowOf>
   void add(std::uint64_t count, const RowOf& row, const double* a, double* w) const {
     if (!full()) {
-      for (std::uint64_t k = 0; k < count; ++k) kernels_->add(sparse(row(k)), a[k], w);
+      for (std::uint64_t k = 0; k < count; ++k) simd_->add(sparse(row(k)), a[k], w);
       return;
     }
     in_runs(count, row, [&](std::uint64_t k, std::size_t run, const Value* const* from) {
-      kernels_->add_full(from, a + k, run, w, width_);
+      simd_->add_full(from, a + k, run, w, width_);
     });
   }
 
@@ -191,7 +191,7 @@ class NewtonRows {
   }
 
   CsrView<Value> m_;
-  const Kernels* kernels_;
+  const Simd* simd_;
   std::size_t width_;
   const Value* full_rows_ = nullptr;    // those of the data, or
   Buffer<Value> full_;                  // these; or

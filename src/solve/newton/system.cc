@@ -15,8 +15,8 @@ constexpr std::size_t kBands = 8;                // of a sum that is too large t
 
 }  // namespace
 
-NewtonSystem::NewtonSystem(const Problem& problem, const Kernels& kernels, Pool& pool)
-    : kernels_(kernels),
+NewtonSystem::NewtonSystem(const Problem& problem, const Simd& simd, Pool& pool)
+    : simd_(simd),
       pool_(pool),
       features_(problem.data->features()),
       size_((problem.dimension() + 7) / 8 * 8),
@@ -70,7 +70,7 @@ void NewtonSystem::add(const NewtonRows<Value>& rows, std::span<const Term> term
     add_sparse(rows, terms.subspan(from, to - from), h, 0, size_);
   });
   for (std::size_t p = 0; p < count; ++p) {
-    kernels_.add_dense(1.0, parts_.data() + p * numbers, sum_.data(), numbers);
+    simd_.add_dense(1.0, parts_.data() + p * numbers, sum_.data(), numbers);
   }
 }
 
@@ -83,18 +83,18 @@ void NewtonSystem::add_sparse(const NewtonRows<Value>& rows, std::span<const Ter
     if (t % 1024 == 0) pool_.poll();
     const SparseRow<Value> row = rows.sparse(terms[t].row);
     if (all) {
-      kernels_.add_outer(row, terms[t].u, h, size_);
+      simd_.add_outer(row, terms[t].u, h, size_);
     } else {
       const auto first = static_cast<std::size_t>(
           std::lower_bound(row.columns, row.columns + row.size, from) - row.columns);
       for (std::size_t k = first; k < row.size && row.columns[k] < to; ++k) {
-        kernels_.add({row.columns, row.values, k + 1},
-                     terms[t].u * static_cast<double>(row.values[k]), h + row.columns[k] * size_);
+        simd_.add({row.columns, row.values, k + 1}, terms[t].u * static_cast<double>(row.values[k]),
+                  h + row.columns[k] * size_);
       }
     }
     if (bias_ != 0 && features_ >= from && features_ < to) {
       double* const last = h + features_ * size_;
-      kernels_.add(row, terms[t].u * bias_, last);
+      simd_.add(row, terms[t].u * bias_, last);
       last[features_] += terms[t].u * bias_ * bias_;
     }
   }
@@ -138,8 +138,8 @@ void NewtonSystem::add_full(const NewtonRows<Value>& rows, std::span<const Term>
                         j_end = std::min(size_, (column + 1) * kTile);
       for (std::size_t j = column * kTile; j < j_end; j += kPanel) {
         for (std::size_t i = std::max(row * kTile, j); i < i_end; i += kHalf) {
-          kernels_.add_product(weighted_.data() + i * depth, columns_.data() + j * depth, depth,
-                               sum_.data() + i * size_ + j, size_);
+          simd_.add_product(weighted_.data() + i * depth, columns_.data() + j * depth, depth,
+                            sum_.data() + i * size_ + j, size_);
         }
       }
     });
@@ -168,8 +168,8 @@ void NewtonSystem::solve(double slope, double* x) {
       diagonal += 1;
     }
   }
-  factor_cholesky(factor_.data(), size_, floors, kernels_, pool_);
-  solve_cholesky(factor_.data(), size_, x, kernels_);
+  factor_cholesky(factor_.data(), size_, floors, simd_, pool_);
+  solve_cholesky(factor_.data(), size_, x, simd_);
 }
 
 template void NewtonSystem::add(const NewtonRows<float>&, std::span<const Term>);

@@ -24,7 +24,7 @@ class NewtonSystem {
     double u;
   };
 
-  NewtonSystem(const Problem& problem, const Kernels& kernels, Pool& pool);
+  NewtonSystem(const Problem& problem, const Simd& simd, Pool& pool);
 
   std::size_t size() const { return size_; }  // coordinates, and more up to a multiple of 8
   // Whether there is a matrix at all: it is not where it would be too large. Then only size() may
@@ -61,7 +61,7 @@ class NewtonSystem {
   void add_full(const NewtonRows<Value>& rows, std::span<const Term> terms);
   static std::size_t parts(std::size_t size);
 
-  const Kernels& kernels_;
+  const Simd& simd_;
   Pool& pool_;
   const std::size_t features_, size_;
   const double bias_;

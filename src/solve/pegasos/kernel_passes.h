@@ -46,11 +46,11 @@ class KernelPasses {
         constant_(bias * bias),
         planes_(planes),
         stride_(stride_of(planes)),
-        kernels_(*options.kernels),
+        simd_(*options.simd),
         pool_(pool),
         squares_(squares_of(m)),
         differences_(needs_differences(kernel, *std::ranges::max_element(squares_))),
-        block_(kernel, m.features, differences_, kernels_),
+        block_(kernel, m.features, differences_, simd_),
         place_(m.rows, kNowhere),
         bound_rows_(options.bound_rows),
         room_(options.kernel_memory / sizeof(double) / m.rows * m.rows),
@@ -64,12 +64,12 @@ class KernelPasses {
   std::size_t stride() const { return stride_; }
   std::size_t dimension() const { return m_.rows; }
   std::size_t size() const { return dimension() * stride_; }
-  const Kernels& kernels() const { return kernels_; }
+  const Simd& simd() const { return simd_; }
 
   // |phi(x_i)|^2
   double square(std::uint64_t i) const {
     double value = squares_[i];
-    apply_kernel(kernel_, kernels_, squares_[i], &squares_[i], &value, 1);
+    apply_kernel(kernel_, simd_, squares_[i], &squares_[i], &value, 1);
     return value + constant_;
   }
 
@@ -199,7 +199,7 @@ class KernelPasses {
     }
     const auto found = std::ranges::find(block_rows_, i);
     if (found == block_rows_.end()) {
-      if (!alone_) alone_.emplace(kernel_, m_.features, differences_, kernels_);
+      if (!alone_) alone_.emplace(kernel_, m_.features, differences_, simd_);
       load(*alone_, 1, [i](std::size_t) { return i; });
       evaluate(*alone_, members_, squares_at(members_), 0, members_.size(), similar_.data());
       evaluated_ += static_cast<double>(members_.size());
@@ -235,7 +235,7 @@ class KernelPasses {
     const std::vector<double> used_squares = squares_at(used);
     evaluated_ += static_cast<double>(count) * static_cast<double>(used.size());
     in_pieces(count, kPiece, [&](std::uint64_t begin, std::uint64_t end) {
-      KernelBlock block(kernel_, m_.features, differences_, kernels_);
+      KernelBlock block(kernel_, m_.features, differences_, simd_);
       std::vector<double> values(block.capacity() * used.size());
       for (std::uint64_t k = begin; k < end; k += block.capacity()) {
         const auto size =
@@ -280,9 +280,9 @@ class KernelPasses {
                       double* out) const {
     const SparseRow<double> row = {ids.data(), values, ids.size()};
     if (stride_ == 1) {
-      *out = kernels_.dot(row, w);
+      *out = simd_.dot(row, w);
     } else {
-      kernels_.dot_many(row, w, stride_, out);
+      simd_.dot_many(row, w, stride_, out);
     }
   }
 
@@ -313,7 +313,7 @@ class KernelPasses {
   void add_to_scores(std::uint64_t i, const double* a, double sign) {
     for (std::size_t c = 0; c < planes_; ++c) {
       if (a[c] == 0) continue;
-      kernels_.add_dense(sign * a[c], values_of(i), scores_.data() + c * m_.rows, m_.rows);
+      simd_.add_dense(sign * a[c], values_of(i), scores_.data() + c * m_.rows, m_.rows);
     }
   }
 
@@ -347,7 +347,7 @@ class KernelPasses {
           for (std::size_t c = 0; c < planes_; ++c) {
             const double a = w[used[k] * stride_ + c];
             if (a == 0) continue;
-            kernels_.add_dense(a, at[k] + begin, all.data() + c * m_.rows + begin, end - begin);
+            simd_.add_dense(a, at[k] + begin, all.data() + c * m_.rows + begin, end - begin);
           }
         }
       });
@@ -455,7 +455,7 @@ class KernelPasses {
   KernelFunction kernel_;
   double constant_;
   std::size_t planes_, stride_;
-  const Kernels& kernels_;
+  const Simd& simd_;
   Pool& pool_;
   std::vector<double> squares_;  // |x_i|^2
   bool differences_;

@@ -689,7 +689,7 @@ std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const Sol
   const KernelFunction& kernel = options.pegasos.kernel;
   return problems[0].data->visit([&](const auto& m) {
     if (kernel.linear()) {
-      Passes space(m, bias, problems.size(), *options.kernels, pool);
+      Passes space(m, bias, problems.size(), *options.simd, pool);
       return Pegasos(problems, space, options, monitors, pool).run();
     }
     KernelPasses space(m, kernel, bias, problems.size(), options, pool);

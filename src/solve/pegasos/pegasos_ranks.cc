@@ -37,7 +37,7 @@ class PegasosOnRanks {
         options_(options),
         comm_(*options.comm),
         monitor_(monitor),
-        passes_(m, problem.bias, 1, *options.kernels, pool),
+        passes_(m, problem.bias, 1, *options.simd, pool),
         rows_(comm_.sum(m.rows)),
         counts_(m.rows),
         order_(m.rows),
@@ -229,7 +229,7 @@ class PegasosOnRanks {
     best_alpha_ = std::move(alpha);
   }
   double dot(const std::vector<double>& x, const std::vector<double>& y) const {
-    return options_.kernels->dot_dense(x.data(), y.data(), x.size());
+    return options_.simd->dot_dense(x.data(), y.data(), x.size());
   }
 
   const Problem& problem_;

@@ -218,7 +218,7 @@ class PegasosState {
   void visit_one(std::span<const std::uint64_t> rows, std::span<const std::uint64_t> ahead) {
     const auto m = m_;
     const Problem problem = problems_[0];
-    const Kernels& kernels = passes_.kernels();
+    const Simd& simd = passes_.simd();
     const double bias = problem.free_bias ? 0.0 : problem.bias, base = base_;
     double* const v = v_.data();
     double* const u = u_.data();
@@ -234,7 +234,7 @@ class PegasosState {
       }
       const std::uint64_t i = rows[j];
       const auto row = row_of(m, i);
-      double score = kernels.dot(row, v);
+      double score = simd.dot(row, v);
       if (bias != 0) score += bias * v[m.features];
       tau += 1;
       if (kAveraging) sum += s;
@@ -245,11 +245,11 @@ class PegasosState {
       if (!inside) continue;
       ++counts[2 * i + 1];
       const double factor = y * problem.upper(i);
-      kernels.add(row, factor, v);
+      simd.add(row, factor, v);
       if (problem.free_bias) b += bias_move(factor, tau);
       if (bias != 0) v[m.features] += factor * bias;
       if (kAveraging) {
-        kernels.add(row, factor * sum, u);
+        simd.add(row, factor * sum, u);
         if (bias != 0) u[m.features] += factor * sum * bias;
       }
     }

@@ -76,7 +76,7 @@ class ColumnPlanes final : public PlaneVectors {
       std::fill(own + begin, own + end, 0.0);
       for (std::size_t k = 0; k < beta.size(); ++k) {
         if (beta[k] == 0) continue;
-        rows_.kernels.add_dense(-beta[k], planes_[k].data() + begin, own + begin, end - begin);
+        rows_.simd.add_dense(-beta[k], planes_[k].data() + begin, own + begin, end - begin);
       }
     };
     rows_.pool.run(blocks, add_up);
@@ -150,16 +150,16 @@ class ColumnPlanes final : public PlaneVectors {
  private:
   std::size_t size() const { return running_.size(); }
   double dot(const std::vector<double>& x, const std::vector<double>& y) const {
-    return rows_.kernels.dot_dense(x.data(), y.data(), size());
+    return rows_.simd.dot_dense(x.data(), y.data(), size());
   }
   // Of anchor and trial, as far as these columns go.
   Segment measure(Comm::Slice columns) const {
     const double* const from = anchor_.data() + columns.begin;
     const double* const to = trial_.data() + columns.begin;
     Segment s;
-    s.anchor_square = rows_.kernels.dot_dense(from, from, columns.size());
-    s.trial_square = rows_.kernels.dot_dense(to, to, columns.size());
-    s.product = rows_.kernels.dot_dense(from, to, columns.size());
+    s.anchor_square = rows_.simd.dot_dense(from, from, columns.size());
+    s.trial_square = rows_.simd.dot_dense(to, to, columns.size());
+    s.product = rows_.simd.dot_dense(from, to, columns.size());
     for (std::size_t j = 0; j < columns.size(); ++j) {
       const double difference = to[j] - from[j];
       s.square += difference * difference;
@@ -198,7 +198,7 @@ class ColumnPlanes final : public PlaneVectors {
     std::vector<double> products(slots_);
     const auto product = [&](std::size_t k) {
       if (!taken_[k]) return;
-      products[k] = rows_.kernels.dot_dense(planes_[slot].data(), planes_[k].data(), slice_.size());
+      products[k] = rows_.simd.dot_dense(planes_[slot].data(), planes_[k].data(), slice_.size());
     };
     rows_.pool.run(slots_, product);
     if (comm_ != nullptr) comm_->sum(products);

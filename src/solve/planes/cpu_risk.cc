@@ -35,7 +35,7 @@ template <class Value>
 class CpuRisk final : public Risk {
  public:
   CpuRisk(const Problem& problem, const CsrView<Value>& m, const RiskOptions& options, Pool& pool)
-      : rows_(problem, m, *options.kernels, pool),
+      : rows_(problem, m, *options.simd, pool),
         use_(options.use),
         comm_(options.comm),
         all_{.all = true, .list = {}, .cuts = cut_rows(*problem.data)},
@@ -197,7 +197,7 @@ class CpuRisk final : public Risk {
   ExactValues exact(std::span<const double> beta) override {
     ExactValues values;
     const std::vector<double> w = vectors_->anchor();
-    values.anchor_square = rows_.kernels.dot_dense(w.data(), w.data(), w.size());
+    values.anchor_square = rows_.simd.dot_dense(w.data(), w.data(), w.size());
     std::vector<double> margins(rows_.m.rows);
     rows_.margins(all_, w, margins.data());
     add_bias(all_, bias_.anchor, margins);
@@ -218,7 +218,7 @@ class CpuRisk final : public Risk {
     rows_.combine(
         weights.size(), [](std::uint64_t i) { return i; }, weights, v.data());
     if (comm_ != nullptr) comm_->sum(v);
-    values.square = rows_.kernels.dot_dense(v.data(), v.data(), v.size());
+    values.square = rows_.simd.dot_dense(v.data(), v.data(), v.size());
     return values;
   }
 
@@ -548,7 +548,7 @@ Rises CpuRisk<Value>::rises(double t_max) {
         run.rise[j] = rows_.cost(i);
       }
       for (std::size_t j = size; j < Bends::kRun; ++j) run.c[j] = run.d[j] = run.rise[j] = 0;
-      part.slope += rows_.kernels.find_bends(run, t_max);
+      part.slope += rows_.simd.find_bends(run, t_max);
       for (std::size_t j = 0; j < size; ++j) {
         part.rise[static_cast<std::size_t>(run.bucket[j])] += run.rise[j];
         part.bends += run.bucket[j] < Bends::kBuckets ? 1 : 0;

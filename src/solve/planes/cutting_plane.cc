@@ -163,7 +163,7 @@ class CuttingPlane {
   static std::unique_ptr<Risk> make_risk(const Problem& problem, Solver method,
                                          const SolverOptions& options, Pool& pool) {
     RiskOptions risk = risk_options(method, options.planes);
-    risk.kernels = options.kernels;
+    risk.simd = options.simd;
     risk.search_doubt = kSearchDoubt;
     if (options.comm != nullptr) return make_all_reduce_risk(problem, risk, pool, *options.comm);
     return make_cpu_risk(problem, risk, pool);

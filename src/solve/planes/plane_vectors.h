@@ -45,10 +45,10 @@ struct Flip {
 // What passes need of a problem.
 template <class Value>
 struct RiskRows {
-  RiskRows(const Problem& p, const CsrView<Value>& view, const Kernels& k, Pool& threads)
+  RiskRows(const Problem& p, const CsrView<Value>& view, const Simd& k, Pool& threads)
       : problem(p),
         m(view),
-        kernels(k),
+        simd(k),
         pool(threads),
         passes(m, p.free_bias ? 0.0 : p.bias, 1, k, threads) {}
 
@@ -87,7 +87,7 @@ struct RiskRows {
 
   const Problem& problem;
   const CsrView<Value>& m;
-  const Kernels& kernels;
+  const Simd& simd;
   Pool& pool;
   Passes<Value> passes;
   std::uint64_t touched = 0;  // rows scored or added

@@ -148,7 +148,7 @@ struct RiskOptions {
   std::size_t most_slots = 0;  // and for so many when it has grown; 0: it will not
   std::size_t most() const { return std::max(slots, most_slots); }
   ActiveUse use = ActiveUse::all;
-  const Kernels* kernels = &best_kernels();
+  const Simd* simd = &best_simd();
   // On several ranks: search() may return a t that gains so much less than it could, as a share. A
   // small one takes a few messages more.
   double search_doubt = 1e-12;

@@ -58,7 +58,7 @@ class RowPlanes final : public PlaneVectors {
     for (std::size_t k = 0; k < flips.size(); ++k) {
       const auto [i, weight] = flips[k];
       weights[k] = weight;
-      rows_.kernels.add_dense(weight, scores_of(i), with_running_.data(), used);
+      rows_.simd.add_dense(weight, scores_of(i), with_running_.data(), used);
       running_anchor_ += weight * at_anchor[i];
       running_trial_ += weight * at_trial[i];
       if (at_mark != nullptr) running_mark_ += weight * at_mark[i];
@@ -141,11 +141,11 @@ class RowPlanes final : public PlaneVectors {
     rows_.for_blocks(rows, [&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t k = begin; k < end; ++k) {
         const std::uint64_t i = rows.row(k);
-        margins[i] = -rows_.kernels.dot_dense(beta_.data(), scores_of(i), used);
+        margins[i] = -rows_.simd.dot_dense(beta_.data(), scores_of(i), used);
       }
     });
     for (std::size_t k = 0; k < used; ++k) {
-      with_trial_[k] = -rows_.kernels.dot_dense(beta_.data(), gram_.data() + k * slots_, used);
+      with_trial_[k] = -rows_.simd.dot_dense(beta_.data(), gram_.data() + k * slots_, used);
     }
     running_trial_ = -dot(beta_, with_running_);
     segment_.trial_square = -dot(beta_, with_trial_);
@@ -261,7 +261,7 @@ class RowPlanes final : public PlaneVectors {
   }
   double* scores_of(std::uint64_t i) { return scores_.data() + i * slots_; }
   double dot(const std::vector<double>& x, const std::vector<double>& y) const {
-    return rows_.kernels.dot_dense(x.data(), y.data(), x.size());
+    return rows_.simd.dot_dense(x.data(), y.data(), x.size());
   }
 
   // Of sum_jk beta_j beta_k <a_j,a_k>: planes that cancel each other leave their rounding.

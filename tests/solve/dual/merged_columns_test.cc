@@ -52,7 +52,7 @@ const CsrView<float>& view_of(const Dataset& data) {
 std::vector<double> sum_of_rows(const Dataset& data, std::span<const double> a, std::size_t size) {
   std::vector<double> w(size);
   const CsrView<float>& m = view_of(data);
-  for (std::uint64_t i = 0; i < m.rows; ++i) best_kernels().add(row_of(m, i), a[i], w.data());
+  for (std::uint64_t i = 0; i < m.rows; ++i) best_simd().add(row_of(m, i), a[i], w.data());
   return w;
 }
 
@@ -70,8 +70,8 @@ TEST(MergedColumns, RowsHaveTheSameInnerProducts) {
     const std::vector<double> before = sum_of_rows(data, unit, kFeatures),
                               after = sum_of_rows(merged, unit, merged.features());
     for (std::uint64_t j = 0; j < kRows; ++j) {
-      EXPECT_NEAR(best_kernels().dot(row_of(view_of(data), j), before.data()),
-                  best_kernels().dot(row_of(view_of(merged), j), after.data()), 1e-13);
+      EXPECT_NEAR(best_simd().dot(row_of(view_of(data), j), before.data()),
+                  best_simd().dot(row_of(view_of(merged), j), after.data()), 1e-13);
     }
   }
 }

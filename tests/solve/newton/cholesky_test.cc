@@ -38,7 +38,7 @@ TEST(Cholesky, SolvesWhatItFactors) {
       for (std::size_t j = 0; j < size; ++j) right[i] += a[i * size + j] * x[j];
     }
     Pool pool(2);
-    factor_cholesky(l.data(), size, floors, best_kernels(), pool);
+    factor_cholesky(l.data(), size, floors, best_simd(), pool);
     for (std::size_t i = 0; i < size; i += 7) {
       for (std::size_t j = 0; j <= i; j += 5) {
         double sum = 0;
@@ -46,7 +46,7 @@ TEST(Cholesky, SolvesWhatItFactors) {
         EXPECT_NEAR(sum, a[i * size + j], 1e-10) << size;
       }
     }
-    solve_cholesky(l.data(), size, right.data(), best_kernels());
+    solve_cholesky(l.data(), size, right.data(), best_simd());
     for (std::size_t i = 0; i < size; ++i) EXPECT_NEAR(right[i], x[i], 1e-9) << size;
   }
 }
@@ -56,17 +56,17 @@ TEST(Cholesky, SameBitsForAnyThreadsAndInstructionSet) {
     const std::vector<double> a = matrix(size, 20, 1, 5);
     const std::vector<double> floors(size, 1.0);
     std::vector<double> first;
-    for (const Kernels* kernels : available_kernels()) {
+    for (const Simd* simd : available_simd()) {
       for (const int threads : {1, 3}) {
         std::vector<double> l = a;
         Pool pool(threads);
-        factor_cholesky(l.data(), size, floors, *kernels, pool);
+        factor_cholesky(l.data(), size, floors, *simd, pool);
         std::vector<double> lower;
         for (std::size_t i = 0; i < size; ++i) {
           for (std::size_t j = 0; j <= i; ++j) lower.push_back(l[i * size + j]);
         }
         if (first.empty()) first = lower;
-        EXPECT_TRUE(lower == first) << size << " " << kernels->name << " " << threads;
+        EXPECT_TRUE(lower == first) << size << " " << simd->name << " " << threads;
       }
     }
   }
@@ -79,7 +79,7 @@ TEST(Cholesky, FloorsHoldWhatRoundingWouldDrop) {
   for (std::size_t i = 0; i < kSize; ++i) a[i * kSize + i] += 1;  // which is lost
   const std::vector<double> floors(kSize, 1.0);
   Pool pool(1);
-  factor_cholesky(a.data(), kSize, floors, best_kernels(), pool);
+  factor_cholesky(a.data(), kSize, floors, best_simd(), pool);
   for (std::size_t i = 0; i < kSize; ++i) {
     EXPECT_TRUE(std::isfinite(a[i * kSize + i]));
     EXPECT_GE(a[i * kSize + i], 1.0);

@@ -49,7 +49,7 @@ TEST(NewtonRows, FullAndSparseRowsAreTheSame) {
   CsrView<double> wide = m;
   wide.features = 200;
   Pool pool(1);
-  const NewtonRows<double> dense(m, best_kernels(), pool), sparse(wide, best_kernels(), pool);
+  const NewtonRows<double> dense(m, best_simd(), pool), sparse(wide, best_simd(), pool);
   ASSERT_TRUE(dense.full());
   ASSERT_FALSE(sparse.full());
   const std::vector<std::uint64_t> some = {7, 3, 44, 3, 20};
@@ -101,9 +101,9 @@ TEST(NewtonSystem, SolvesTheSystemItSays) {
       std::vector<double> first;
       for (const int threads : {1, 3}) {
         Pool pool(threads);
-        const NewtonRows<double> kept(m, best_kernels(), pool);
+        const NewtonRows<double> kept(m, best_simd(), pool);
         EXPECT_EQ(kept.full(), full && features >= 8);
-        NewtonSystem system(problem, best_kernels(), pool);
+        NewtonSystem system(problem, best_simd(), pool);
         std::vector<NewtonSystem::Term> join, leave;
         Random costs(99);
         for (std::uint64_t i = 0; i < rows; ++i) join.push_back({i, costs.uniform()});
@@ -162,12 +162,12 @@ TEST(ConjugateGradients, SolvesToTheResidual) {
 }
 
 Certificate solved(const Problem& problem, double gap, int threads = 1,
-                   const Kernels& kernels = best_kernels()) {
+                   const Simd& simd = best_simd()) {
   const std::function<void(const Progress&)> nobody;
   const Stopwatch clock;
   Monitor monitor({.gap = gap, .seconds = kNever}, clock, 0, nobody);
   Pool pool(threads);
-  const Solution solution = solve_newton(problem, {.kernels = &kernels}, monitor, pool);
+  const Solution solution = solve_newton(problem, {.simd = &simd}, monitor, pool);
   return certify(problem, solution.w, solution.alpha, pool);
 }
 
@@ -221,10 +221,10 @@ TEST(Newton, LargerDataInTheSameBits) {
     const Problem problem = {.data = &data, .y = y, .cost = 1, .bias = 1, .free_bias = true};
     const Certificate one = solved(problem, 1e-7);
     EXPECT_LE(one.relative_gap, 1e-7);
-    for (const Kernels* kernels : available_kernels()) {
-      const Certificate other = solved(problem, 1e-7, 3, *kernels);
-      EXPECT_EQ(one.primal, other.primal) << shape.features << kernels->name;
-      EXPECT_EQ(one.dual, other.dual) << shape.features << kernels->name;
+    for (const Simd* simd : available_simd()) {
+      const Certificate other = solved(problem, 1e-7, 3, *simd);
+      EXPECT_EQ(one.primal, other.primal) << shape.features << simd->name;
+      EXPECT_EQ(one.dual, other.dual) << shape.features << simd->name;
     }
   }
 }

@@ -86,7 +86,7 @@ TEST(PegasosFreeBias, Steps) {
     for (const bool projection : {false, true}) {
       for (const double t0 : {0.0, 50.0}) {
         Pool pool(1);
-        Passes<float> passes(s.matrix(), 0, 1, best_kernels(), pool);
+        Passes<float> passes(s.matrix(), 0, 1, best_simd(), pool);
         PegasosState<Passes<float>> ours({.problems = std::span(&p.problem, 1),
                                           .batch = batch,
                                           .projection = projection,

@@ -163,7 +163,7 @@ struct SinglePlane {
   SinglePlane(const Scaled& scaled, std::uint64_t batch, bool projection, double t0 = 0,
               std::span<const Start> start = {}, int threads = 1)
       : pool(threads),
-        passes(scaled.matrix(), scaled.problem().bias, 1, best_kernels(), pool),
+        passes(scaled.matrix(), scaled.problem().bias, 1, best_simd(), pool),
         state({.problems = std::span(&scaled.problem(), 1),
                .batch = batch,
                .projection = projection,

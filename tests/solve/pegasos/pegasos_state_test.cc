@@ -172,8 +172,8 @@ TEST(Pegasos, SeveralClassesInOneSweep) {
   }
   Pool pool(1);
   const auto run = [&](std::size_t first, std::size_t count, std::uint64_t batch, bool projection,
-                       const Kernels& kernels, bool mean) {
-    Passes<float> passes(m, 0.3, count, kernels, pool);
+                       const Simd& simd, bool mean) {
+    Passes<float> passes(m, 0.3, count, simd, pool);
     PegasosState<Passes<float>> state({.problems = std::span(problems).subspan(first, count),
                                        .batch = batch,
                                        .projection = projection},
@@ -191,15 +191,15 @@ TEST(Pegasos, SeveralClassesInOneSweep) {
   for (const bool mean : {false, true}) {
     for (const std::uint64_t batch : {1U, 9U}) {
       for (const bool projection : {false, true}) {
-        const auto all = run(0, 7, batch, projection, best_kernels(), mean);
-        const auto some = run(3, 2, batch, projection, best_kernels(), mean);
+        const auto all = run(0, 7, batch, projection, best_simd(), mean);
+        const auto some = run(3, 2, batch, projection, best_simd(), mean);
         EXPECT_EQ(all[3], some[0]);
         EXPECT_EQ(all[4], some[1]);
         for (std::size_t c = 0; c < 7; ++c) {
-          expect_same(all[c], run(c, 1, batch, projection, best_kernels(), mean)[0], 1e-11);
+          expect_same(all[c], run(c, 1, batch, projection, best_simd(), mean)[0], 1e-11);
         }
-        for (const Kernels* kernels : available_kernels()) {
-          EXPECT_EQ(all, run(0, 7, batch, projection, *kernels, mean)) << kernels->name;
+        for (const Simd* simd : available_simd()) {
+          EXPECT_EQ(all, run(0, 7, batch, projection, *simd, mean)) << simd->name;
         }
       }
     }

@@ -44,20 +44,20 @@ void compare_many(const SparseRow<Value>& row, const std::vector<double>& w, dou
     for (std::size_t j = 0; j < all.size(); ++j) {
       all[j] = w[(j / stride + j % stride) % w.size()];
     }
-    const Kernels& scalar = *available_kernels().front();
+    const Simd& scalar = *available_simd().front();
     scalar.dot_many(row, all.data(), stride, dots.data());
     std::vector<double> sums = all;
     scalar.add_many(row, factors.data(), stride, sums.data());
-    for (const Kernels* kernels : available_kernels().subspan(1)) {
+    for (const Simd* simd : available_simd().subspan(1)) {
       std::vector<double> other(stride);
-      kernels->dot_many(row, all.data(), stride, other.data());
+      simd->dot_many(row, all.data(), stride, other.data());
       for (std::size_t c = 0; c < stride; ++c) {
-        require(same_bits(other[c], dots[c]), std::string(kernels->name) + ": dot_many");
+        require(same_bits(other[c], dots[c]), std::string(simd->name) + ": dot_many");
       }
       other = all;
-      kernels->add_many(row, factors.data(), stride, other.data());
+      simd->add_many(row, factors.data(), stride, other.data());
       for (std::size_t j = 0; j < all.size(); ++j) {
-        require(same_bits(other[j], sums[j]), std::string(kernels->name) + ": add_many");
+        require(same_bits(other[j], sums[j]), std::string(simd->name) + ": add_many");
       }
     }
   }
@@ -73,16 +73,16 @@ void compare(Bytes bytes) {
   take_row(bytes, w.size(), columns, values);
   const SparseRow<Value> row = {columns.data(), values.data(), columns.size()};
 
-  const Kernels& scalar = *available_kernels().front();
+  const Simd& scalar = *available_simd().front();
   const double dot = scalar.dot(row, w.data());
   std::vector<double> sum = w;
   scalar.add(row, factor, sum.data());
-  for (const Kernels* kernels : available_kernels().subspan(1)) {
-    require(same_bits(kernels->dot(row, w.data()), dot), std::string(kernels->name) + ": dot");
+  for (const Simd* simd : available_simd().subspan(1)) {
+    require(same_bits(simd->dot(row, w.data()), dot), std::string(simd->name) + ": dot");
     std::vector<double> other = w;
-    kernels->add(row, factor, other.data());
+    simd->add(row, factor, other.data());
     for (std::size_t j = 0; j < w.size(); ++j) {
-      require(same_bits(other[j], sum[j]), std::string(kernels->name) + ": add");
+      require(same_bits(other[j], sum[j]), std::string(simd->name) + ": add");
     }
   }
   compare_many(row, w, factor);
@@ -95,7 +95,7 @@ void compare_floats(Bytes bytes) {
   std::vector<std::uint32_t> columns;
   std::vector<float> values;
   take_row(bytes, w.size(), columns, values);
-  const auto visit = [&](const Kernels& kernels, std::vector<float>& to) {
+  const auto visit = [&](const Simd& simd, std::vector<float>& to) {
     DescentRow row = {0, 0, static_cast<std::uint32_t>(columns.size()), 1, false, 0.5, 1};
     Descent<float, float> descent = {.columns = columns.data(),
                                      .values = values.data(),
@@ -104,19 +104,19 @@ void compare_floats(Bytes bytes) {
                                      .cost = 1,
                                      .rest = 1e300,
                                      .w = to.data()};
-    kernels.descend(descent, &row, 1, 1);
+    simd.descend(descent, &row, 1, 1);
     return row.alpha;
   };
   std::vector<float> expected = w;
-  const double alpha = visit(*available_kernels().front(), expected);
-  for (const Kernels* kernels : available_kernels().subspan(1)) {
+  const double alpha = visit(*available_simd().front(), expected);
+  for (const Simd* simd : available_simd().subspan(1)) {
     std::vector<float> got = w;
-    require(same_bits(visit(*kernels, got), alpha), std::string(kernels->name) + ": visit");
+    require(same_bits(visit(*simd, got), alpha), std::string(simd->name) + ": visit");
     for (std::size_t j = 0; j < w.size(); ++j) {
       const bool same =
           std::bit_cast<std::uint32_t>(got[j]) == std::bit_cast<std::uint32_t>(expected[j]);
       require(same || (std::isnan(got[j]) && std::isnan(expected[j])),
-              std::string(kernels->name) + ": w of a visit");
+              std::string(simd->name) + ": w of a visit");
     }
   }
 }
