@@ -172,7 +172,7 @@ def run(program, data, name, commands):
                                       timeout=120)
             result[f"exit {number}"] = done.returncode
             if done.stdout.startswith(b"{"):
-                said = json.dumps(strip(json.loads(done.stdout)), sort_keys=True)
+                said = "\n".join(json.dumps(strip(json.loads(line)), sort_keys=True) for line in done.stdout.splitlines())
                 result[f"json {number}"] = hashlib.sha256(said.encode()).hexdigest()[:16]
         for path in sorted(folder.glob("m*")):
             # What a cut run had come to when it was cut, and was written into its checkpoint, depends on no clock; but
