@@ -31,7 +31,7 @@ BIASES = ["none", "1", "free"]
 PLANES = ["cpa", "ocas", "ocas3", "active", "focus"]
 GAPS = {"cpa": "1e-2", "ocas3": "1e-4", "active": "1e-4"}  # others: 1e-6
 PEGASOS = {
-    "batch": "--batch 7", "all": "--batch 0 --epochs 40", "projection": "--projection on", "replace": "--sampling replace",
+    "batch": "--batch 7", "all": "--batch all --epochs 40", "projection": "--projection on", "replace": "--sampling replace",
     "order": "--sampling order", "last": "--iterate last", "average": "--iterate average", "random": "--iterate random",
     "best": "--iterate best-of:3", "steps": "--steps 500", "gap": "--gap 0.05",
 }
@@ -105,8 +105,9 @@ def cases():
         found[f"{solver}/path"] = train("sparse", f"-s {solver} -c 0.01,0.1,1,10")
         found[f"{solver}/path, three classes"] = train("three", f"-s {solver} -c 0.01,0.1,1 -B free", n="2")
     for solver, data in itertools.product(["focus", "ocas", "newton", "pegasos --t0 100"], ["sparse", "three"]):
-        found[f"{solver}/start"] = [(1, f"train {data}.svm {{m}}.first -c 0.1"),
-                                    (1, f"train {data}.svm {{m}} -s {solver} --start {{m}}.first --trace {{m}}.trace --json")]
+        found[f"{solver}/{data}/start"] = [
+            (1, f"train {data}.svm {{m}}.first -c 0.1"),
+            (1, f"train {data}.svm {{m}} -s {solver} -n 1 --start {{m}}.first --trace {{m}}.trace --json")]
     for solver, bias, data in itertools.product(SOLVERS, ["none", "free"], ["sparse", "three"]):
         gap = "--epochs 30" if solver == "pegasos" else f"--gap {GAPS.get(solver, '1e-8')}"
         found[f"{solver}/{bias}/{data}/resumed"] = [
@@ -118,13 +119,16 @@ def cases():
             (1, f"train full.svm {{m}} --resume {{m}}.ck --json")]
     for solver, bias, data, ranks in itertools.product(["auto", "dual", "focus", "ocas", "cpa", "ocas3", "active", "pegasos"],
                                                        ["none", "1", "free"], ["sparse", "three"], [2, 3]):
-        gap = "" if solver == "pegasos" else f"--gap {GAPS.get(solver, '1e-4')}"
+        gap = "--batch 20" if solver == "pegasos" else f"--gap {GAPS.get(solver, '1e-4')}"
         found[f"ranks/{solver}/{bias}/{data}/{ranks}"] = train(data, f"-s {solver} -B {bias} {gap}", ranks)
+    for options in ["--batch all", "--batch 7 --iterate last", "--batch 30 --iterate average --sampling order",
+                    "--batch 16 --gap 0.2", "--batch 20 --weights sparse.weights --check-every 2"]:
+        found[f"ranks/pegasos {options}"] = train("sparse", f"-s pegasos {options}", 2)
     found["ranks/weights"] = train("sparse", "-s focus --weights sparse.weights", 2)
     found["ranks/resumed"] = [
         (2, "train sparse.svm {m}.cut -s focus --gap 1e-6 --checkpoint {m}.ck --every 1e-9 --max-passes 12"),
         (3, "train sparse.svm {m} --resume {m}.ck --json")]
-    for loss in ["--lambda 0.01", "--lambda 0.001 -B 1", "--lambda 0.1 --projection on"]:
+    for loss in ["--lambda 0.01", "--lambda 0.001 -B 1", "--lambda 0.1 --t0 50"]:
         for data in ["sparse", "three"]:
             found[f"stream {loss}/{data}"] = [(1, f"stream {loss} {{m}} < {data}.svm")]
     for data in ["sparse", "three"]:
@@ -151,8 +155,10 @@ def strip(value):
 
 def digest(path):
     data = path.read_bytes()
-    if path.suffix == ".trace":
-        data = "\n".join(json.dumps(strip(json.loads(line))) for line in data.splitlines()).encode()
+    if path.suffix == ".trace":  # threads may take turns otherwise, but not within a problem
+        records = [strip(json.loads(line)) for line in data.splitlines()]
+        records.sort(key=lambda record: (str(record.get("cost")), str(record.get("problem"))))
+        data = "\n".join(map(json.dumps, records)).encode()
     return hashlib.sha256(data).hexdigest()[:16]
 
 
