@@ -11,7 +11,7 @@ QUICK ?=
 
 STAGES := rules release python
 MORE_STAGES := long asan tsan
-SOURCES = $(shell find include src cli python tests fuzz -name '*.h' -o -name '*.cc')
+SOURCES = $(shell find include src cli python examples tests fuzz -name '*.h' -o -name '*.cc')
 
 # $(call configure,PRESET,MORE): quiet unless it fails.
 configure = mkdir -p build && { cmake --preset $(1) $(2) >build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }; }

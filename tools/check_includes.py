@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds the tree to the rules of ARCHITECTURE.md that a compiler does not know.
 
-    tools/check_includes.py [ROOT]     checks include/, src/, cli/ and python/ below ROOT
+    tools/check_includes.py [ROOT]     checks include/, src/, cli/, python/ and examples/ below ROOT
     tools/check_includes.py --self-test
 
 Prints file:line: message for every breach and exits 1 if there was one.
@@ -91,7 +91,7 @@ class Checker:
         self.definitions = {}  # type -> header of src/ that defines it
 
     def run(self):
-        files = sorted(p for top in ("include", "src", "cli", "python")
+        files = sorted(p for top in ("include", "src", "cli", "python", "examples")
                        for p in self.root.glob(f"{top}/**/*") if p.suffix in SUFFIXES)
         for path in files:
             self.note_definitions(path)
@@ -165,9 +165,12 @@ def include_breach(name, path, header, angle):
     ours = first in LAYERS and "/" in header
     beside = not angle and (path.parent / header).is_file()
 
+    standard = angle and re.fullmatch(r"[a-z0-9_]+", header)
     if top == "include":
-        standard = angle and re.fullmatch(r"[a-z0-9_]+", header)
         return None if public or standard else f"{header}: include/ sees the standard library and itself"
+    if top == "examples":
+        allowed = standard or (public and angle)
+        return None if allowed else f"{header}: examples/ sees the standard library and include/hinge only, as <hinge/...>"
     if top in ("cli", "python"):
         allowed = public or beside or (angle and not ours) or (not angle and first == top)
         return None if allowed else f"{header}: {top}/ sees include/hinge only"
@@ -226,6 +229,10 @@ BAD = [  # file, text, line, part of the message
     ("python/a.cc", '#include "model/b.h"\n', 1, "include/hinge only"),
     ("python/a.cc", "void f() { std::fprintf(stderr, x); }\n", 1, "does not print"),
     ("python/a.cc", "std::ofstream out(x);\n", 1, "OutputFile"),
+    ("examples/a.cc", '#include "data/b.h"\n', 1, "include/hinge only"),
+    ("examples/a.cc", "#include <base/b.h>\n", 1, "include/hinge only"),
+    ("examples/a.cc", "#include <fmt/core.h>\n", 1, "include/hinge only"),
+    ("examples/a.cc", '#include "hinge/train.h"\n', 1, "as <hinge/...>"),
     ("include/hinge/a.h", '#pragma once\n#include <fmt/format.h>\n', 2, "standard library"),
     ("include/hinge/a.h", '#pragma once\n#include "base/b.h"\n', 2, "standard library"),
     ("src/base/a.cc", "#include <mpi.h>\n", 1, "src/ranks/mpi only"),
@@ -269,6 +276,7 @@ GOOD = {
     "cli/a.h": "#pragma once\n",
     "cli/a.cc": '#include <CLI/CLI.hpp>\n#include "a.h"\n#include "cli/a.h"\n#include "hinge/hinge.h"\n'
                 "int main() { std::fprintf(stderr, \"x\"); std::exit(1); }\n",
+    "examples/a.cc": '#include <hinge/train.h>\n#include <csignal>\nint main() { std::printf("x"); }\n',
     "python/bindings.cc": '#include <nanobind/nanobind.h>\n#include "hinge/hinge.h"\n',
 }
 

@@ -22,7 +22,8 @@ def reports(stage):
 
 def kind(path):
     """What the tests of a report are tests of."""
-    return {"unit": "unit tests", "cli": "tests of the program", "python": "tests of the package"}[path.name.partition(".")[0]]
+    kinds = {"unit": "unit tests", "cli": "tests of the program", "python": "tests of the package", "examples": "tests of examples"}
+    return kinds[path.name.partition(".")[0]]
 
 
 def read(stage):
