@@ -53,7 +53,7 @@ void linear_scores(const Model& model, const RowRun<Value>& rows, double* out) {
     while (to < rows.end && m.offsets[to + 1] - m.offsets[from] <= kNonzeros) ++to;
     for (std::size_t k = 0; k < problems; ++k) {
       double* const first = out + (from - rows.begin) * problems + k;
-      if (!simd.dot_rows({m, from, to}, model.weights_of(k), first, problems)) {
+      if (!simd.dot_rows(RowRun<Value>{m, from, to}, model.weights_of(k), first, problems)) {
         fail("data.matrix", fmt::format("a column in rows {} to {} is out of range", from, to - 1));
       }
     }

@@ -12,15 +12,15 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kFar = 3;       // a window is so many times as wide as the last crossing was far,
 constexpr double kFirst = 0.01;  // at first so wide,
-constexpr double kLeastBends = 50;          // and holds about so many bends at least
+constexpr double kLeastSteps = 50;          // and holds about so many steps at least
 constexpr double kWiden = 16, kWidest = 1;  // where the crossing is not inside
-constexpr double kCrowd = 10;  // more bends than one in so many are first put into buckets
+constexpr double kCrowd = 10;  // more steps than one in so many are first put into buckets
 constexpr std::size_t kBuckets = 128;
 
-struct PlacedBends {
-  std::span<const double> places, rises;
+struct PlacedSteps {
+  std::span<const double> places, sizes;
   std::span<const std::uint64_t> cuts;
-  double rise(std::uint64_t k) const { return rises.empty() ? 1.0 : rises[k]; }
+  double size(std::uint64_t k) const { return sizes.empty() ? 1.0 : sizes[k]; }
 };
 
 struct Window {
@@ -28,23 +28,23 @@ struct Window {
 };
 
 // Cuts a window down to the bucket with the crossing; leaves it if that is not inside.
-Window narrow(const PlacedBends& bends, double slope, const Window& window, Pool& pool) {
-  using Rises = std::array<double, kBuckets + 2>;  // by bucket; below and above all of them too
-  std::vector<Rises> parts(bends.cuts.size() - 1);
+Window narrow(const PlacedSteps& steps, double slope, const Window& window, Pool& pool) {
+  using Sums = std::array<double, kBuckets + 2>;  // by bucket; below and above all of them too
+  std::vector<Sums> parts(steps.cuts.size() - 1);
   const double scale = static_cast<double>(kBuckets) / (window.to - window.from);
   if (!std::isfinite(scale)) return window;  // as narrow as can be
   pool.run(parts.size(), [&](std::size_t block) {
-    Rises rises = {};
-    for (std::uint64_t k = bends.cuts[block]; k < bends.cuts[block + 1]; ++k) {
-      const double bucket = (bends.places[k] - window.from) * scale + 1;
+    Sums sums = {};
+    for (std::uint64_t k = steps.cuts[block]; k < steps.cuts[block + 1]; ++k) {
+      const double bucket = (steps.places[k] - window.from) * scale + 1;
       // What is no number (a forged checkpoint can bring it) has no bucket, but must go somewhere.
       const double known = bucket > 0 ? std::min(bucket, kBuckets + 1.0) : 0.0;
-      rises[static_cast<std::size_t>(known)] += bends.rise(k);
+      sums[static_cast<std::size_t>(known)] += steps.size(k);
     }
-    parts[block] = rises;
+    parts[block] = sums;
   });
   for (std::size_t bucket = 0; bucket < kBuckets + 1; ++bucket) {
-    for (const Rises& part : parts) slope += part[bucket];
+    for (const Sums& part : parts) slope += part[bucket];
     if (!(slope > 0)) continue;
     if (bucket == 0) break;
     // A little more on either side, for what rounding may have put into the next bucket.
@@ -55,34 +55,34 @@ Window narrow(const PlacedBends& bends, double slope, const Window& window, Pool
   return window;
 }
 
-// The bends in a window, and the slope before them.
-std::pair<double, std::vector<SlopeBend>> inside(const PlacedBends& bends, double slope,
+// The steps in a window, and the slope before them.
+std::pair<double, std::vector<SlopeStep>> inside(const PlacedSteps& steps, double slope,
                                                  const Window& window, Pool& pool) {
-  constexpr std::uint64_t kRun = 64;  // bends that are first counted, since mostly there are none
+  constexpr std::uint64_t kRun = 64;  // steps that are first counted, since mostly there are none
   struct Part {
     double below = 0;
-    std::vector<SlopeBend> near;
+    std::vector<SlopeStep> near;
   };
-  std::vector<Part> parts(bends.cuts.size() - 1);
+  std::vector<Part> parts(steps.cuts.size() - 1);
   pool.run(parts.size(), [&](std::size_t block) {
     Part part;
-    for (std::uint64_t from = bends.cuts[block]; from < bends.cuts[block + 1]; from += kRun) {
-      const std::uint64_t to = std::min(from + kRun, bends.cuts[block + 1]);
+    for (std::uint64_t from = steps.cuts[block]; from < steps.cuts[block + 1]; from += kRun) {
+      const std::uint64_t to = std::min(from + kRun, steps.cuts[block + 1]);
       double near = 0;
       for (std::uint64_t k = from; k < to; ++k) {
-        const double below = bends.places[k] < window.from ? 1.0 : 0.0;
-        near += (bends.places[k] <= window.to ? 1.0 : 0.0) - below;
-        part.below += below * bends.rise(k);
+        const double below = steps.places[k] < window.from ? 1.0 : 0.0;
+        near += (steps.places[k] <= window.to ? 1.0 : 0.0) - below;
+        part.below += below * steps.size(k);
       }
       if (near == 0) continue;
       for (std::uint64_t k = from; k < to; ++k) {
-        if (!(bends.places[k] >= window.from && bends.places[k] <= window.to)) continue;
-        part.near.push_back({bends.places[k], bends.rise(k), k});
+        if (!(steps.places[k] >= window.from && steps.places[k] <= window.to)) continue;
+        part.near.push_back({steps.places[k], steps.size(k), k});
       }
     }
     parts[block] = std::move(part);
   });
-  std::vector<SlopeBend> near = std::move(parts[0].near);
+  std::vector<SlopeStep> near = std::move(parts[0].near);
   for (std::size_t block = 0; block < parts.size(); ++block) {
     slope += parts[block].below;
     if (block > 0) near.insert(near.end(), parts[block].near.begin(), parts[block].near.end());
@@ -92,41 +92,41 @@ std::pair<double, std::vector<SlopeBend>> inside(const PlacedBends& bends, doubl
 
 }  // namespace
 
-Crossing find_crossing(double slope, std::vector<SlopeBend>& bends) {
-  const auto earlier = [](const SlopeBend& a, const SlopeBend& b) {
+Crossing find_crossing(double slope, std::vector<SlopeStep>& steps) {
+  const auto earlier = [](const SlopeStep& a, const SlopeStep& b) {
     return std::tie(a.place, a.item) < std::tie(b.place, b.item);
   };
-  auto first = bends.begin(), last = bends.end();
+  auto first = steps.begin(), last = steps.end();
   while (last - first > 1) {  // the crossing is at one of them; the slope before them is `slope`
     const auto middle = first + (last - first) / 2;
     std::nth_element(first, middle, last, earlier);
-    double rise = 0;
-    for (auto it = first; it != middle; ++it) rise += it->rise;
-    if (slope + rise >= 0) {
+    double risen = 0;
+    for (auto it = first; it != middle; ++it) risen += it->size;
+    if (slope + risen >= 0) {
       last = middle;
     } else {
-      slope += rise;
+      slope += risen;
       first = middle;
     }
   }
-  const double share = first->rise > 0 ? std::clamp(-slope / first->rise, 0.0, 1.0) : 0.0;
+  const double share = first->size > 0 ? std::clamp(-slope / first->size, 0.0, 1.0) : 0.0;
   return {.at = first->place, .item = first->item, .share = share};
 }
 
-Crossing CrossingSearch::find(std::span<const double> places, std::span<const double> rises,
+Crossing CrossingSearch::find(std::span<const double> places, std::span<const double> sizes,
                               std::span<const std::uint64_t> cuts, double slope, double guess,
                               Pool& pool) {
-  const PlacedBends bends = {.places = places, .rises = rises, .cuts = cuts};
+  const PlacedSteps steps = {.places = places, .sizes = sizes, .cuts = cuts};
   const auto count = static_cast<double>(places.size());
   for (double half = window_;; half = half > 0 && half < kWidest ? kWiden * half : kInfinity) {
     const bool all = !(half < kInfinity);
     Window window;
     if (!all) window = {.from = guess - half, .to = guess + half};
-    if (!all && density_ * 2 * half > count / kCrowd) window = narrow(bends, slope, window, pool);
-    auto [before, near] = inside(bends, slope, window, pool);
-    double rise = 0;
-    for (const SlopeBend& bend : near) rise += bend.rise;
-    const bool found = !near.empty() && before < 0 && before + rise > 0;
+    if (!all && density_ * 2 * half > count / kCrowd) window = narrow(steps, slope, window, pool);
+    auto [before, near] = inside(steps, slope, window, pool);
+    double risen = 0;
+    for (const SlopeStep& step : near) risen += step.size;
+    const bool found = !near.empty() && before < 0 && before + risen > 0;
     if (!found && !all) continue;
     // No place is a number, where margins overflowed: nor is this, and solvers look for it.
     if (near.empty()) return {.at = std::numeric_limits<double>::quiet_NaN()};
@@ -135,7 +135,7 @@ Crossing CrossingSearch::find(std::span<const double> places, std::span<const do
     const Crossing crossing = find_crossing(before, near);
     const double far = std::abs(crossing.at - guess);
     window_ = std::max({window_ < kInfinity ? window_ / 2 : kFirst, kFar * far,
-                        density_ > 0 ? kLeastBends / density_ : 0.0});
+                        density_ > 0 ? kLeastSteps / density_ : 0.0});
     return crossing;
   }
 }
@@ -157,11 +157,11 @@ void balance(const Problem& problem, std::span<double> alpha) {
       continue;
     }
     for (std::uint64_t i = 0; i < alpha.size() && excess > 0; ++i) {
-      const double upper = problem.upper(i);
-      if (!(alpha[i] > 0 && alpha[i] < upper)) continue;
+      const double highest = problem.highest(i);
+      if (!(alpha[i] > 0 && alpha[i] < highest)) continue;
       const bool heavy = (problem.y[i] > 0 ? 1 : 0) == heavier;
       const double before = alpha[i];
-      alpha[i] = heavy ? std::max(0.0, before - excess) : std::min(upper, before + excess);
+      alpha[i] = heavy ? std::max(0.0, before - excess) : std::min(highest, before + excess);
       excess -= std::abs(alpha[i] - before);
     }
     // No row in between, or too few: one at a bound must do.

@@ -1,31 +1,35 @@
-// Exact line search along a ray for sums of hinges (docs/math.md):
+// Exact line search along a ray for losses of straight pieces, which are sums of positive parts
+// (docs/math.md):
 //
 //   f(t) = a/2 t^2 + b t + sum_i u_i max(0, c_i + t d_i),   t >= 0,   a >= 0, u_i >= 0
 //
-// f is convex and piecewise quadratic; each row bends it at t_i = -c_i/d_i, where its slope rises
-// by u_i |d_i|. The minimum is found by weighted selection among the bends: O(rows), no sort.
+// f is convex and piecewise quadratic; each part breaks it at t_i = -c_i/d_i, where its slope steps
+// up by u_i |d_i|. The minimum is found by weighted selection among the breakpoints: O(rows), no
+// sort.
 #pragma once
 
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <vector>
 
+#include "objective/breakpoints.h"
 #include "ranks/comm.h"
 #include "simd/simd.h"
 
 namespace hinge {
 
-struct Bend {
-  double at, rise;
+struct Breakpoint {
+  double at, step;  // where, and by how much the slope steps up there
 };
 
-// f' just beyond t = 0 without b, and by how much it rises in each bucket: a sum over rows.
+// f' just beyond t = 0 without b, and by how much it steps up in each bucket: a sum over rows.
 // Bucket k is where t/(1+t) lies between k and k + 1 parts of kBuckets.
-struct Rises {
-  static constexpr std::size_t kBuckets = Bends::kBuckets;
+struct SlopeSteps {
+  static constexpr std::size_t kBuckets = Breakpoints::kBuckets;
   std::array<double, 1 + kBuckets> values{};
 
   double& slope() { return values[0]; }
@@ -36,41 +40,51 @@ struct Rises {
 struct Bucket {
   std::size_t number = 0;
   double begin = 0, end = 0;  // of t; the last has no end
-  double slope = 0;           // f' without a t, before the bends inside
-  double rise = 0;            // through these
+  double slope = 0;           // f' without a t, before the breakpoints inside
+  double step = 0;            // of the slope, through these
 };
-Bucket find_bucket(double a, double b, Rises rises);
+Bucket find_bucket(double a, double b, SlopeSteps steps);
 
 class LineSearch {
  public:
-  // Bends beyond t_max are of no interest, and t is at most that.
+  // Breakpoints beyond t_max are of no interest, and t is at most that.
   LineSearch(double a, double b, double t_max = std::numeric_limits<double>::infinity())
       : a_(a), slope_(b), t_max_(t_max) {}
 
-  void reserve(std::size_t rows) { bends_.reserve(rows); }
-  // One hinge u max(0, c + t d).
+  void reserve(std::size_t rows) { breakpoints_.reserve(rows); }
+  // One positive part u max(0, c + t d).
   void add(double u, double c, double d) {
     if (d == 0 || u == 0) return;
     if (c > 0 || (c == 0 && d > 0)) slope_ += u * d;  // counts just beyond t = 0
     const double size = std::abs(d);
     if ((c < 0) != (d < 0) && c != 0 && std::abs(c) < t_max_ * size) {
-      bends_.push_back({-c / d, u * size});
+      breakpoints_.push_back({-c / d, u * size});
     }
   }
   // So many of them at once.
-  void add(Bends& run, std::size_t size, const Simd& simd) {
-    for (std::size_t k = size; k < Bends::kRun; ++k) run.c[k] = run.d[k] = run.rise[k] = 0;
-    slope_ += simd.find_bends(run, t_max_);
+  void add(Breakpoints& run, std::size_t size, const Simd& simd) {
+    for (std::size_t k = size; k < Breakpoints::kRun; ++k) run.c[k] = run.d[k] = run.step[k] = 0;
+    slope_ += find_breakpoints(run, t_max_, simd);
     for (std::size_t k = 0; k < size; ++k) {
-      if (run.bucket[k] < Bends::kBuckets) bends_.push_back({-run.c[k] / run.d[k], run.rise[k]});
+      if (run.bucket[k] == Breakpoints::kBuckets) continue;
+      breakpoints_.push_back({-run.c[k] / run.d[k], run.step[k]});
+    }
+  }
+  // The loss of one row along the ray: u l(z + t dz).
+  template <class Loss>
+  void add_loss(double u, double z, double dz) {
+    static_assert(!Loss::kSmooth);
+    if constexpr (Loss::kLastSlope != 0) slope_ += u * Loss::kLastSlope * dz;
+    for (std::size_t k = 0; k < std::size(Loss::kBreakpoints); ++k) {
+      add(u * Loss::kJumps[k], Loss::kBreakpoints[k] - z, -dz);
     }
   }
 
   double slope() const { return slope_; }  // f' just beyond t = 0
 
-  // Bends of hinges whose slope just beyond t = 0 is in b.
-  void add_bends(const std::vector<Bend>& bends) {
-    bends_.insert(bends_.end(), bends.begin(), bends.end());
+  // Breakpoints of parts whose slope just beyond t = 0 is in b.
+  void add_breakpoints(const std::vector<Breakpoint>& breakpoints) {
+    breakpoints_.insert(breakpoints_.end(), breakpoints.begin(), breakpoints.end());
   }
 
   // The smallest t in [0, t_max] that minimises f; infinity if f falls for ever. Uses up what was
@@ -78,37 +92,38 @@ class LineSearch {
   double minimum();
 
   // What was added, for ranks to add up.
-  Rises rises() const;
-  std::vector<Bend> bends_in(std::size_t bucket) const;
+  SlopeSteps slope_steps() const;
+  std::vector<Breakpoint> breakpoints_in(std::size_t bucket) const;
 
   // A search along another ray, in the same memory.
   void restart(double a, double b) {
     a_ = a;
     slope_ = b;
-    bends_.clear();
+    breakpoints_.clear();
   }
 
  private:
   double a_;
   double slope_;  // f'(0+)
   double t_max_;
-  std::vector<Bend> bends_;
+  std::vector<Breakpoint> breakpoints_;
 };
 
 // The same where rows are on several ranks, each of which knows its own. First all learn how f'
-// rises in buckets of t, in one message, and so in which of them the minimum lies. Then only the
-// bends in there count, and in each round those of a part of what the round before left.
+// steps up in buckets of t, in one message, and so in which of them the minimum lies. Then only the
+// breakpoints in there count, and in each round those of a part of what the round before left.
 struct Ray {
   double a = 0, b = 0;  // f without its rows
   double t_max = std::numeric_limits<double>::infinity();
   double doubt = 0;  // by what share of the gain f(t) may be above the minimum
 };
 
-// The bends of the rank's own rows in the bucket.
-using BendsIn = std::function<std::vector<Bend>(std::size_t bucket)>;
-// `rises` are those of the rank's own rows, but for bends at t_max and beyond. The same t
+// The breakpoints of the rank's own rows in the bucket.
+using BreakpointsIn = std::function<std::vector<Breakpoint>(std::size_t bucket)>;
+// `steps` are those of the rank's own rows, but for breakpoints at t_max and beyond. The same t
 // everywhere.
-double minimum_on_ranks(const Ray& ray, Rises rises, const BendsIn& bends, Comm& comm);
+double minimum_on_ranks(const Ray& ray, SlopeSteps steps, const BreakpointsIn& breakpoints,
+                        Comm& comm);
 // Of rows that were added to a search with this t_max and neither a nor b.
 double minimum_on_ranks(const Ray& ray, const LineSearch& own, Comm& comm);
 

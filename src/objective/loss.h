@@ -1,17 +1,25 @@
 // What a row costs: a loss l(z) of its margin z = y <w, x>, convex, and everything that solvers,
 // line searches and certificates ask of it. A loss is one struct of formulas without state, for the
-// host and for devices; nobody else writes them out.
+// host and for devices; nobody else writes them out. tests/objective/loss_test.cc holds each of
+// them to what is said here.
 //
 //   P(w) = 1/2 |w|^2 + sum_i U_i l(z_i),     D(alpha) = sum_i -U_i l*(-a_i) - 1/2 |v|^2,
 //   v = sum_i alpha_i y_i x_i,               alpha_i = U_i a_i,  l*(-a) = sup_z (-a z - l(z))
 //
-// a_i is the share of a dual variable in its bound U_i, and l*(-a) is finite for kLowest <= a <=
-// kHighest alone.
+// a_i is the share of a dual variable in U_i, between kLowest and kHighest, which may be infinite;
+// outside l*(-a) is. The best share at a margin is -l'(z).
 //
-// Functions of one argument type take doubles, or vectors of doubles (simd/lanes.h) of which every
+// Margins are kept by what they differ from kCorner, near which they mostly are: a difference has
+// less rounding than two margins. The gradient of a row is z - kCorner, its slack kCorner - z.
+//
+// Functions of an argument type T take doubles, or vectors of doubles (simd/lanes.h) of which every
 // element is computed for itself; both give the same bits.
+//
+// To add a loss: a struct like Hinge, a value of LossKind, its case in visit_loss(), and a line in
+// the test.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <string_view>
 
@@ -21,80 +29,137 @@
 #define HINGE_ANYWHERE __attribute__((always_inline))
 #endif
 
+// How vectors would be handed over in calls does not matter: nothing here is called.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 namespace hinge {
+
+enum class LossKind : std::uint8_t { hinge };
 
 // l(z) = max(0, 1 - z)
 struct Hinge {
+  static constexpr LossKind kKind = LossKind::hinge;
   static constexpr std::string_view kName = "hinge";
 
-  static constexpr double kLowest = 0, kHighest = 1;  // of a
+  // ---- Its shape.
+
+  static constexpr double kLowest = 0, kHighest = 1;  // of a share
+  static constexpr double kCorner = 1;                // see above
   static constexpr bool kSmooth = false;              // whether slope() has no jumps
-  static constexpr double kBreakpoints[] = {1.0};     // z where it jumps
+  // A loss of straight pieces is, but for a constant,
+  //   kLastSlope z + sum_k kJumps[k] max(0, kBreakpoints[k] - z):
+  // its slope jumps by kJumps[k] at kBreakpoints[k], and is kLastSlope beyond the last of them.
+  static constexpr double kBreakpoints[] = {1.0};
+  static constexpr double kJumps[] = {1.0};
+  static constexpr double kLastSlope = 0;
+
+  // ---- The loss of a margin.
 
   // l(z)
   template <class T>
   HINGE_ANYWHERE static inline T value(T z) {
     return positive(slack(z));
   }
-
   // l'(z); from the right where it jumps.
   HINGE_ANYWHERE static inline double slope(double z) { return inside(z) ? -1.0 : 0.0; }
-
   // l''(z), where there is one.
   HINGE_ANYWHERE static inline double curvature(double /*z*/) { return 0; }
+  // Whether l'(z) is not 0: then the row has a part in the gradient of P.
+  HINGE_ANYWHERE static inline bool inside(double z) { return z < kBreakpoints[0]; }
 
-  // l*(-a) = -a inside the range; infinite outside.
-  HINGE_ANYWHERE static inline double conjugate(double a) {
-    return a >= kLowest && a <= kHighest ? -a : std::numeric_limits<double>::infinity();
-  }
+  // ---- Margins as they are kept.
 
-  // What a dual variable alpha adds to D besides -1/2 |v|^2: -U l*(-alpha/U), inside its range.
+  // kCorner - z
   template <class T>
-  HINGE_ANYWHERE static inline T dual_gain(T alpha) {
-    return alpha;
+  HINGE_ANYWHERE static inline T slack(T z) {
+    return kCorner - z;
   }
-
-  // The slope of the (minimised) dual along alpha where the margin is z; and the margin again.
+  // z - kCorner: the slope of the (minimised) dual along alpha, but for what l* is bent
+  // (full_gradient()).
   template <class T>
   HINGE_ANYWHERE static inline T dual_gradient(T z) {
-    return z - 1.0;
+    return z - kCorner;
   }
+  // z again
   template <class T>
   HINGE_ANYWHERE static inline T margin_of(T gradient) {
-    return gradient + 1.0;
+    return gradient + kCorner;
   }
-  // l(z) by that slope, without the rounding of z.
+  // l(z), without the rounding of z.
   template <class T>
   HINGE_ANYWHERE static inline T value_by_gradient(T gradient) {
     return positive(-gradient);
   }
 
-  // Where alpha is best for a row of square `square` > 0 while all others stay, within 0 .. upper;
-  // or `stride` times as far, but for the bounds. The slope there is `gradient`.
+  // ---- The dual of one row.
+
+  // The least and the largest alpha = upper a.
+  template <class T>
+  HINGE_ANYWHERE static inline T lowest(T /*upper*/) {
+    return T{};
+  }
+  template <class T>
+  HINGE_ANYWHERE static inline T highest(T upper) {
+    return upper;
+  }
+  // l*(-a); infinite outside the range of a.
+  HINGE_ANYWHERE static inline double conjugate(double a) {
+    return a >= kLowest && a <= kHighest ? -a : std::numeric_limits<double>::infinity();
+  }
+  // What alpha inside its range adds to D besides its part in -1/2 |v|^2: -U l*(-alpha/U), not
+  // negative, in so many operations.
+  static constexpr double kGainRoundings = 0;
+  template <class T>
+  HINGE_ANYWHERE static inline T dual_gain(T alpha, T /*upper*/ = {}) {
+    return alpha;
+  }
+  // The slope of the (minimised) dual along alpha: the gradient, and what l* is bent there.
+  template <class T>
+  HINGE_ANYWHERE static inline T full_gradient(T gradient, T /*alpha*/, T /*upper*/) {
+    return gradient;
+  }
+  // What alpha says of U l(z), at most that much: -U l*(-alpha/U) - alpha z.
+  template <class T>
+  HINGE_ANYWHERE static inline T lower_bound(T alpha, T /*upper*/, T z) {
+    return alpha * slack(z);
+  }
+  // U l(z) less that: the row's part in P(w) - D(alpha) where w = v. It is not negative.
+  template <class T>
+  HINGE_ANYWHERE static inline T gap(T gradient, T alpha, T upper) {
+    return upper * value_by_gradient(gradient) + alpha * gradient;
+  }
+  // Where alpha is best for a row of square `square` > 0 while all others stay, inside its range;
+  // or `stride` times as far, but for the bounds.
   HINGE_ANYWHERE static inline double dual_step(double alpha, double upper, double gradient,
                                                 double square, double stride = 1) {
     const double to = alpha - stride * gradient / square;
     const double below = to < upper ? to : upper;
     return below > 0 ? below : 0.0;
   }
-
   // The share a that maximises -l*(-a) - a z - (a - centre)^2 / (2 steepness): the prox of the
-  // conjugate, by which a smoothed loss has its slope (solve/newton).
+  // conjugate, by which a smoothed loss has its slope (solve/newton). centre is inside the range.
   template <class T>
-  HINGE_ANYWHERE static inline T prox(T centre, T slack_of_row, double steepness) {
+  HINGE_ANYWHERE static inline T prox(T centre, T z, double steepness) {
     const T zero = {}, one = zero + 1.0;
-    T share = centre + steepness * slack_of_row;
+    T share = centre + steepness * slack(z);
     share = share < zero ? zero : share;
     return share > one ? one : share;
   }
 
-  // 1 - z, what is lacking: l(z) where that is positive.
-  template <class T>
-  HINGE_ANYWHERE static inline T slack(T z) {
-    return 1.0 - z;
+  // ---- Rounding outwards (proof/).
+
+  // l(z) where the slack of z is known to `off`: at most `most`, at least most - 2 doubt, in real
+  // arithmetic but for kRoundings roundings of `most`. What is no number stays none.
+  struct Enclosure {
+    double most = 0, doubt = 0;
+  };
+  static constexpr double kRoundings = 1;
+  static inline Enclosure enclose(double slack_of_row, double off) {
+    const double most = slack_of_row + off;
+    if (most <= 0) return {};
+    return {most, off};
   }
-  // Whether the row costs anything: its status, in planes.
-  HINGE_ANYWHERE static inline bool inside(double z) { return z < kBreakpoints[0]; }
 
  private:
   template <class T>
@@ -104,4 +169,16 @@ struct Hinge {
   }
 };
 
+// Calls f with the loss of this kind.
+template <class F>
+decltype(auto) visit_loss(LossKind kind, F&& f) {
+  switch (kind) {
+    case LossKind::hinge:
+      break;
+  }
+  return f(Hinge{});
+}
+
 }  // namespace hinge
+
+#pragma GCC diagnostic pop

@@ -1,20 +1,24 @@
-// The mathematics of one binary problem on borrowed memory:
+// The mathematics of one binary problem on borrowed memory: a loss, a cost, row weights and a bias,
+// and the rows and labels they are for.
 //
-//   P(w) = 1/2 |w|^2 + sum_i U_i max(0, 1 - y_i <w, x_i>),   U_i = C c_i
-//   D(a) = sum_i a_i - 1/2 |sum_i a_i y_i x_i|^2,            0 <= a_i <= U_i
+//   P(w) = 1/2 |w|^2 + sum_i U_i l(y_i <w, x_i>),        U_i = C c_i
+//   D(a) = sum_i -U_i l*(-a_i / U_i) - 1/2 |v|^2,        v = sum_i a_i y_i x_i
 //
-// with y_i in {-1, +1} and c_i = class factor times row weight. A bias S != 0 appends the constant
-// feature S to every row; its weight is the last coordinate of w. A free bias b is such a weight
-// with S = 1 that has no part in |w|^2, and the dual has the constraint sum_i a_i y_i = 0 instead
-// (risk/free_bias.h).
+// with y_i in {-1, +1} and c_i = class factor times row weight; l and l* are those of loss.h, so
+// that with the hinge D(a) = sum_i a_i - 1/2 |v|^2, 0 <= a_i <= U_i. A bias S != 0 appends the
+// constant feature S to every row; its weight is the last coordinate of w. A free bias b is such a
+// weight with S = 1 that has no part in |w|^2, and the dual has the constraint sum_i a_i y_i = 0
+// instead (free_bias.h).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "hinge/dataset.h"
 #include "hinge/model.h"
+#include "objective/loss.h"
 
 namespace hinge {
 
@@ -25,12 +29,35 @@ struct Problem {
   double cost = 1;                     // C
   double bias = 0;                     // S; 0 = none
   bool free_bias = false;              // not regularised; then S = 1
+  LossKind loss = LossKind::hinge;
 
-  double factor(std::uint64_t i) const { return costs.empty() ? 1 : costs[i]; }  // c_i
-  double upper(std::uint64_t i) const { return costs.empty() ? cost : cost * costs[i]; }
+  double factor(std::uint64_t i) const { return costs.empty() ? 1 : costs[i]; }           // c_i
+  double upper(std::uint64_t i) const { return costs.empty() ? cost : cost * costs[i]; }  // U_i
+  // The bounds of dual variable i, which may be infinite.
+  double lowest(std::uint64_t i) const {
+    return visit_loss(loss, [&]<class Loss>(Loss) { return Loss::lowest(upper(i)); });
+  }
+  double highest(std::uint64_t i) const {
+    return visit_loss(loss, [&]<class Loss>(Loss) { return Loss::highest(upper(i)); });
+  }
   std::size_t dimension() const { return data->features() + (bias != 0 ? 1 : 0); }
   // The coordinates of w that count in |w|^2, which are the first.
   std::size_t regularised() const { return dimension() - (free_bias ? 1 : 0); }
+
+  // |w|^2 of those, summed in their order.
+  double square(std::span<const double> w) const {
+    double sum = 0;
+    for (const double x : w.first(regularised())) sum += x * x;
+    return sum;
+  }
+  // P(w) of |w|^2 and sum_i U_i l(z_i).
+  static double primal(double square, double loss) { return square / 2 + loss; }
+  // D(a) of |v|^2 and what the variables gain, the first sum. If sum_i a_i y_i = 0, which a free
+  // bias asks for, is missed by `unbalanced`, that costs as much times |b| at the optimum, for
+  // which a solver has the b it is at.
+  static double dual(double square, double gain, double unbalanced = 0, double b = 0) {
+    return gain - square / 2 - std::abs(unbalanced * b);
+  }
 };
 
 // c_i of every row: the factor of its class times its weight. Empty when all are 1.

@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "data/survey.h"
+#include "proof/gain.h"
 #include "proof/outward.h"
 
 namespace hinge {
@@ -63,26 +64,26 @@ double score_depth(std::size_t size) {
   return depth < 0x1p24 ? depth : 2 * depth;  // where depth^2 u counts, it is less than that again
 }
 
-// 1 - y <w, x_i>, and how far it may be off.
-struct Shortfall {
+// The slack of a row's margin (objective/loss.h), and how far it may be off.
+struct Slack {
   double value = 0, off = 0;
 };
 
-template <class Value>
-Shortfall shortfall(const Problem& problem, const CsrView<Value>& m, std::uint64_t i,
-                    std::span<const double> w, double constant) {
+template <class Loss, class Value>
+Slack slack_of(const Problem& problem, const CsrView<Value>& m, std::uint64_t i,
+               std::span<const double> w, double constant) {
   const Score score = score_of(m, i, w);
   const double size = score.size + std::abs(constant);
-  return {1 - problem.y[i] * (score.value + constant),
-          kUnit * ((score_depth(m.size_of(i)) + 4) * size + 2)};
+  return {Loss::slack(problem.y[i] * (score.value + constant)),
+          kUnit * ((score_depth(m.size_of(i)) + 4) * size + 2 * Loss::kCorner)};
 }
 
 // This computes it with twice the digits: products and sums leave their rounding to a second sum.
 // Where nothing was rounded, nothing is off.
-template <class Value>
-Shortfall long_shortfall(const Problem& problem, const CsrView<Value>& m, std::uint64_t i,
-                         std::span<const double> w) {
-  double high = 1, low = 0, rounded = 0;
+template <class Loss, class Value>
+Slack long_slack_of(const Problem& problem, const CsrView<Value>& m, std::uint64_t i,
+                    std::span<const double> w) {
+  double high = Loss::kCorner, low = 0, rounded = 0;
   const auto add = [&](double x, double weight) {
     const double factor = -problem.y[i] * x, product = factor * weight;
     const ExactSum next = two_sum(high, product);
@@ -103,7 +104,7 @@ Shortfall long_shortfall(const Problem& problem, const CsrView<Value>& m, std::u
 }
 
 struct LossPart {
-  double loss = 0;        // sum_i U_i max(0, 1 - y_i <w, x_i>), every row's loss rounded up
+  double loss = 0;        // sum_i U_i l(y_i <w, x_i>), every row's loss rounded up
   double doubt = 0;       // half of how much less it may be
   double underflows = 0;  // that products may have had
   double square = 0;      // with a free bias: the largest |x_i|^2, as computed
@@ -111,20 +112,21 @@ struct LossPart {
 };
 
 // This sums the losses of the rows begin .. end - 1.
-template <bool twice, class Value>
+template <class Loss, bool twice, class Value>
 LossPart loss(const Problem& problem, const CsrView<Value>& m, std::span<const double> w,
               std::uint64_t begin, std::uint64_t end) {
   const double constant = problem.bias == 0 ? 0.0 : problem.bias * w.back();
   LossPart part, few;
   for (std::uint64_t i = begin; i < end; ++i) {
     const std::size_t size = m.size_of(i);
-    const Shortfall found =
-        twice ? long_shortfall(problem, m, i, w) : shortfall(problem, m, i, w, constant);
-    const double upper = problem.upper(i), most = found.value + found.off;
-    if (!(most <= 0) && upper > 0) {  // also where it is no number
+    const Slack slack =
+        twice ? long_slack_of<Loss>(problem, m, i, w) : slack_of<Loss>(problem, m, i, w, constant);
+    const double upper = problem.upper(i);
+    const auto [most, doubt] = Loss::enclose(slack.value, slack.off);
+    if (most != 0 && upper > 0) {  // also where it is no number
       const double loss = upper * most;
       few.loss += loss;
-      few.doubt += upper * found.off;
+      few.doubt += upper * doubt;
       few.underflows += loss < std::numeric_limits<double>::min() ? 1 : 0;
     }
     if ((i + 1 - begin) % kSumBlock == 0 || i + 1 == end) {  // many are added up in two steps
@@ -234,7 +236,7 @@ Combination combine(const Problem& problem, const CsrView<Value>& m, std::span<c
       add(problem.dimension() - 1, a, problem.bias);
     }
     const auto products = static_cast<double>(size + 1);
-    sum.squares += alpha[i] * (square_in_lanes(values, size) + constant * constant);
+    sum.squares += std::abs(alpha[i]) * (square_in_lanes(values, size) + constant * constant);
     sum.rows += 1;
     sum.products += products;
     sum.most = std::max(sum.most, products);
@@ -266,12 +268,12 @@ void join(std::vector<Combination>& parts) {
   for (std::size_t j = 0; j < all.chunk.size(); ++j) all.chunk[j] = all.high[j] + all.low[j];
 }
 
-// D(alpha) = sum_i alpha_i - 1/2 |v|^2, less what a free bias costs. v is off, in length, by at
-// most share * sum_i alpha_i |x_i|: a share of u for every addition in a chunk and for the product,
-// but with twice the digits, and of about (rows u)^2 for what is left of these; on several ranks
-// one of u a rank more. sum_i alpha_i |x_i| is at most the root of sum_i alpha_i times sum_i
-// alpha_i |x_i|^2.
-template <bool twice>
+// D(alpha): what the variables gain, less 1/2 |v|^2 and what a free bias costs. v is off, in
+// length, by at most share * sum_i alpha_i |x_i|: a share of u for every addition in a chunk and
+// for the product, but with twice the digits, and of about (rows u)^2 for what is left of these; on
+// several ranks one of u a rank more. sum_i alpha_i |x_i| is at most the root of sum_i alpha_i
+// times sum_i alpha_i |x_i|^2.
+template <class Loss, bool twice>
 Interval dual_value(const Problem& problem, std::span<const double> alpha,
                     std::vector<Combination>& parts, const Interval& primal,
                     const Interval& longest, Comm* comm) {
@@ -279,7 +281,8 @@ Interval dual_value(const Problem& problem, std::span<const double> alpha,
   Combination& all = parts[0];
   std::vector<double>& v = all.chunk;
   if (problem.free_bias) v.back() = all.bias.sum + all.bias.error;
-  double sums[] = {sum_of(alpha, [](double a) { return a; }), all.squares, all.rows, all.products};
+  double sums[] = {sum_of(alpha, [](double a) { return std::abs(a); }),
+                   gain_of<Loss>(problem, alpha), all.squares, all.rows, all.products};
   double ranks = 0, alphas = static_cast<double>(alpha.size()),
          joints = static_cast<double>(parts.size()),
          chunk =
@@ -293,7 +296,7 @@ Interval dual_value(const Problem& problem, std::span<const double> alpha,
     comm->sum(sums);
     comm->sum(v);
   }
-  const auto [total, squares, rows, products] = sums;
+  const auto [total, gain, squares, rows, products] = sums;
   if (total == 0) return {};
   const double additions = (rows + 2 * joints + 2) * kUnit;
   if (!(additions < 0x1p-12)) return {-std::numeric_limits<double>::infinity(), 0};
@@ -307,7 +310,8 @@ Interval dual_value(const Problem& problem, std::span<const double> alpha,
   const double length = up(std::sqrt(up(kMore * total)) * up(std::sqrt(of_squares.high)));
   const double off = up(up(share * length) + products * kTiny);
 
-  const Interval sum = enclose_sum(total, sum_depth(static_cast<std::size_t>(alphas)) + ranks, 0);
+  const double alpha_depth = sum_depth(static_cast<std::size_t>(alphas)) + ranks;
+  const Interval sum = enclose_sum(gain, alpha_depth + Loss::kGainRoundings, 0);
   const Interval half = half_square(std::span<const double>(v).first(problem.regularised()));
   const double long_norm = up(up(up(std::sqrt(up(2 * half.high))) * (1 + 4 * kUnit)) + off);
   const double short_norm = std::max(0.0, std::sqrt(2 * half.low) * (1 - 8 * kUnit) - off);
@@ -315,11 +319,14 @@ Interval dual_value(const Problem& problem, std::span<const double> alpha,
                    up(sum.high - down(down(short_norm * short_norm) / 2))};
   if (problem.free_bias) {
     // sum_i alpha_i y_i should be 0. What is left of it costs as much times |b| at the optimum,
-    // where b = y_i - <w,x_i> of some row and 1/2 |w|^2 <= P.
-    const double most =
-                     up(1 + up(up(std::sqrt(up(2 * primal.high))) * up(std::sqrt(longest.high)))),
-                 least = 1 + std::sqrt(primal.low) * std::sqrt(longest.low);
-    const double left = std::abs(v.back()), doubt = up(of_sums * sum.high);
+    // where the loss breaks at the margin of some row, y_i b = kCorner - y_i <w,x_i>, and
+    // 1/2 |w|^2 <= P.
+    static_assert(!Loss::kSmooth, "its bias needs a bound of its own");
+    const double most = up(Loss::kCorner +
+                           up(up(std::sqrt(up(2 * primal.high))) * up(std::sqrt(longest.high)))),
+                 least = Loss::kCorner + std::sqrt(primal.low) * std::sqrt(longest.low);
+    const double left = std::abs(v.back()),
+                 doubt = up(of_sums * enclose_sum(total, alpha_depth, 0).high);
     dual.low = down(dual.low - up(up(up(left * (1 + 4 * kUnit)) + doubt) * most));
     dual.high =
         up(dual.high - std::max(0.0, (left * (1 - 4 * kUnit) - doubt) * least * (1 - 8 * kUnit)));
@@ -327,7 +334,7 @@ Interval dual_value(const Problem& problem, std::span<const double> alpha,
   return dual;
 }
 
-template <bool twice>
+template <class Loss, bool twice>
 Proof prove(const Problem& problem, std::span<const double> w, std::span<const double> alpha,
             bool bounded, Pool& pool, Comm* comm) {
   const std::vector<std::uint64_t> cuts = cut_rows(*problem.data);
@@ -348,7 +355,7 @@ Proof prove(const Problem& problem, std::span<const double> w, std::span<const d
         sums[block] = combine<twice>(problem, m, alpha, begin, end, pool);
       } else {
         losses[block - parts] =
-            loss<twice>(problem, m, w, cuts[block - parts], cuts[block - parts + 1]);
+            loss<Loss, twice>(problem, m, w, cuts[block - parts], cuts[block - parts + 1]);
       }
     });
   });
@@ -362,7 +369,7 @@ Proof prove(const Problem& problem, std::span<const double> w, std::span<const d
     all.most = std::max(all.most, losses[b].most);
     depth = std::max(depth, sum_depth(cuts[b + 1] - cuts[b]));
   }
-  depth += static_cast<double>(blocks) + 4;
+  depth += static_cast<double>(blocks) + 3 + Loss::kRoundings;
   if (comm != nullptr) {
     double sums_of_ranks[] = {all.loss, all.doubt, all.underflows};
     comm->sum(sums_of_ranks);
@@ -380,7 +387,7 @@ Proof prove(const Problem& problem, std::span<const double> w, std::span<const d
                            loss.high == 0 ? half.high : up(half.high + loss.high)};
   if (!bounded) return make_proof(primal, nullptr);
   const Interval longest = enclose_sum(all.square, all.most + 1, all.most);
-  const Interval dual = dual_value<twice>(problem, alpha, sums, primal, longest, comm);
+  const Interval dual = dual_value<Loss, twice>(problem, alpha, sums, primal, longest, comm);
   return make_proof(primal, &dual);
 }
 
@@ -420,14 +427,16 @@ Proof certify(const Problem& problem, std::span<const double> w, std::span<const
   const bool bounded = comm == nullptr
                            ? !alpha.empty()
                            : comm->sum(alpha.size() == problem.y.size() ? 0.0 : 1.0) == 0;
-  Proof proof = prove<false>(problem, w, alpha, bounded, pool, comm);
-  const double rounding = proof.rounding();
-  const double most = problem.data->nonzeros() <= kFewValues ? kMostOfFew : most_rounding(gap);
-  if (comm == nullptr && rounding > most * proof.primal) {
-    proof = prove<true>(problem, w, alpha, bounded, pool, nullptr);
-  }
-  proof.plain_rounding = rounding;
-  return proof;
+  return visit_loss(problem.loss, [&]<class Loss>(Loss) {
+    Proof proof = prove<Loss, false>(problem, w, alpha, bounded, pool, comm);
+    const double rounding = proof.rounding();
+    const double most = problem.data->nonzeros() <= kFewValues ? kMostOfFew : most_rounding(gap);
+    if (comm == nullptr && rounding > most * proof.primal) {
+      proof = prove<Loss, true>(problem, w, alpha, bounded, pool, nullptr);
+    }
+    proof.plain_rounding = rounding;
+    return proof;
+  });
 }
 
 }  // namespace hinge

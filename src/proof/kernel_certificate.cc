@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "proof/certificate.h"
+#include "proof/gain.h"
 #include "proof/outward.h"
 
 namespace hinge {
@@ -209,38 +210,40 @@ class KernelProof {
     differences_ = problems[0].data->visit(loses) || support.visit(loses);
   }
 
-  // sum_i U_i max(0, 1 - y_i score_i) for each problem
+  // sum_i U_i l(y_i score_i) for each problem
+  template <class Loss>
   std::vector<Interval> losses() const {
     const std::size_t planes = problems_.size();
     const std::vector<double> sums = visit_pairs([&](const auto& m, const auto& s) {
-      return sum_of_tasks(m.rows, kNumbers * planes, pool_,
-                          [&](std::uint64_t begin, std::uint64_t end, std::vector<double>& out) {
-                            std::vector<Sum> scores((end - begin) * planes);
-                            const auto all = [&](std::uint64_t) { return s.rows; };
-                            for_all_pairs(
-                                m, begin, end, std::identity(), s, all, std::identity(), kernel_,
-                                differences_, constant_,
-                                [&](std::uint64_t first, std::uint64_t j, const Values& k) {
-                                  add(scores.data() + (first - begin) * planes,
-                                      std::min<std::uint64_t>(kLanes, end - first), j, k);
-                                });
-                            for (std::uint64_t i = begin; i < end; ++i) {
-                              for (std::size_t c = 0; c < planes; ++c) {
-                                const Problem& problem = problems_[c];
-                                const Sum& score = scores[(i - begin) * planes + c];
-                                const double most_off =
-                                    1.001 * (score.off(static_cast<double>(s.rows)) + 2 * kUnit);
-                                const double most = (1 - problem.y[i] * score.value) + most_off;
-                                if (most <= 0) continue;
-                                out[kNumbers * c] += problem.upper(i) * most;
-                                out[kNumbers * c + 1] += problem.upper(i) * most_off;
-                                out[kNumbers * c + 2] += 1;
-                              }
-                            }
+      return sum_of_tasks(
+          m.rows, kNumbers * planes, pool_,
+          [&](std::uint64_t begin, std::uint64_t end, std::vector<double>& out) {
+            std::vector<Sum> scores((end - begin) * planes);
+            const auto all = [&](std::uint64_t) { return s.rows; };
+            for_all_pairs(m, begin, end, std::identity(), s, all, std::identity(), kernel_,
+                          differences_, constant_,
+                          [&](std::uint64_t first, std::uint64_t j, const Values& k) {
+                            add(scores.data() + (first - begin) * planes,
+                                std::min<std::uint64_t>(kLanes, end - first), j, k);
                           });
+            for (std::uint64_t i = begin; i < end; ++i) {
+              for (std::size_t c = 0; c < planes; ++c) {
+                const Problem& problem = problems_[c];
+                const Sum& score = scores[(i - begin) * planes + c];
+                const double off =
+                    1.001 * (score.off(static_cast<double>(s.rows)) + 2 * Loss::kCorner * kUnit);
+                const auto [most, doubt] =
+                    Loss::enclose(Loss::slack(problem.y[i] * score.value), off);
+                if (most == 0) continue;
+                out[kNumbers * c] += problem.upper(i) * most;
+                out[kNumbers * c + 1] += problem.upper(i) * doubt;
+                out[kNumbers * c + 2] += 1;
+              }
+            }
+          });
     });
     const auto rows = static_cast<double>(problems_[0].y.size());
-    const double depth = kRowsOfTask + rows / kRowsOfTask + 8;
+    const double depth = kRowsOfTask + rows / kRowsOfTask + 7 + Loss::kRoundings;
     std::vector<Interval> losses(planes);
     for (std::size_t c = 0; c < planes; ++c) {
       const double* const sum = &sums[kNumbers * c];
@@ -378,25 +381,28 @@ std::vector<Proof> certify(std::span<const Problem> problems, const KernelFuncti
                            std::span<const std::vector<double>> alphas, Pool& pool) {
   const PlainArithmetic plain;
   const KernelProof proof(problems, kernel, support, coefficients, pool);
-  const std::vector<Interval> losses = proof.losses(), squares = proof.squares();
+  const std::vector<Interval> squares = proof.squares();
   const std::vector<Interval> duals =
       kernel.positive_definite() ? proof.squares(alphas) : std::vector<Interval>();
-  std::vector<Proof> proofs;
-  for (std::size_t c = 0; c < problems.size(); ++c) {
-    const Interval primal = {down(squares[c].low / 2 + losses[c].low),
-                             up(up(squares[c].high / 2) + losses[c].high)};
-    if (alphas[c].empty() || duals.empty()) {
-      proofs.push_back(make_proof(primal, nullptr));
-      continue;
+  return visit_loss(problems[0].loss, [&]<class Loss>(Loss) {
+    const std::vector<Interval> losses = proof.losses<Loss>();
+    std::vector<Proof> proofs;
+    for (std::size_t c = 0; c < problems.size(); ++c) {
+      const Interval primal = {down(squares[c].low / 2 + losses[c].low),
+                               up(up(squares[c].high / 2) + losses[c].high)};
+      if (alphas[c].empty() || duals.empty()) {
+        proofs.push_back(make_proof(primal, nullptr));
+        continue;
+      }
+      const double gain = gain_of<Loss>(problems[c], alphas[c]);
+      const Interval sum = enclose_sum(gain, sum_depth(alphas[c].size()) + Loss::kGainRoundings, 0);
+      Interval dual = {down(sum.low - up(duals[c].high / 2)),
+                       up(sum.high - std::max(0.0, down(duals[c].low / 2)))};
+      if (gain == 0) dual = {};
+      proofs.push_back(make_proof(primal, &dual));
     }
-    const double total = sum_of(alphas[c], [](double a) { return a; });
-    const Interval sum = enclose_sum(total, sum_depth(alphas[c].size()), 0);
-    Interval dual = {down(sum.low - up(duals[c].high / 2)),
-                     up(sum.high - std::max(0.0, down(duals[c].low / 2)))};
-    if (total == 0) dual = {};
-    proofs.push_back(make_proof(primal, &dual));
-  }
-  return proofs;
+    return proofs;
+  });
 }
 
 }  // namespace hinge

@@ -13,7 +13,7 @@ Witness compact(const Problem& problem, std::span<const double> alpha) {
   Witness witness;
   witness.states.resize((alpha.size() + 3) / 4);
   for (std::size_t i = 0; i < alpha.size(); ++i) {
-    const unsigned state = alpha[i] <= 0 ? kZero : alpha[i] >= problem.upper(i) ? kBound : kFree;
+    const unsigned state = alpha[i] <= 0 ? kZero : alpha[i] >= problem.highest(i) ? kBound : kFree;
     if (state == kFree) witness.free.push_back(alpha[i]);
     witness.states[i / 4] = static_cast<std::uint8_t>(witness.states[i / 4] | state << 2 * (i % 4));
   }
@@ -33,10 +33,10 @@ std::vector<double> expand(const Problem& problem, const Witness& witness) {
       fail("model.content", fmt::format("the witness of row {} makes no sense", i));
     }
     if (i >= rows) break;
-    if (state == kBound) alpha[i] = problem.upper(i);
+    if (state == kBound) alpha[i] = problem.highest(i);
     if (state == kFree) {
       if (next == witness.free.size() || !(witness.free[next] > 0) ||
-          !(witness.free[next] < problem.upper(i))) {
+          !(witness.free[next] < problem.highest(i))) {
         fail("model.content", fmt::format("the dual variable of row {} is outside its box", i));
       }
       alpha[i] = witness.free[next++];

@@ -24,7 +24,7 @@ namespace hinge {
 // Interrupted. For so many seconds more it may measure what it has, lest the best be passed over.
 constexpr double kLastLook = 0.3;
 
-struct ShortRows;  // dual/short_rows.h
+struct QuantisedRows;  // rows/quantised_rows.h
 
 // Where a solver may begin, for one problem.
 struct Start {
@@ -76,8 +76,8 @@ struct SolverOptions {
   Comm* comm = nullptr;                                  // the ranks, if there are several
   // Dual descent may begin with w in floats: no value is so small or large that it could not.
   bool floats = false;
-  const ShortRows* shorts = nullptr;  // rows for that, if these are of doubles
-  std::uint64_t bound_rows = 5000;    // with KernelWay::blocks: rows a bound may always rest on
+  const QuantisedRows* quantised_rows = nullptr;  // rows for that, if these are of doubles
+  std::uint64_t bound_rows = 5000;  // with KernelWay::blocks: rows a bound may always rest on
 };
 
 // Dual coordinate descent. Each step moves one dual variable to its optimum:

@@ -334,7 +334,7 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
                            .kernel_memory = t_.kernel_memory,
                            .comm = t_.comm,
                            .floats = t_.floats,
-                           .shorts = t_.shorts ? &*t_.shorts : nullptr};
+                           .quantised_rows = t_.quantised_rows ? &*t_.quantised_rows : nullptr};
   options.pegasos.kernel = model.kernel;
   if (group.state && !joined) options.resume = *group.state;
   const Stopwatch solve_clock;

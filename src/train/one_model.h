@@ -19,7 +19,7 @@
 #include "objective/problem.h"
 #include "proof/certificate.h"
 #include "ranks/comm.h"
-#include "rows/short_rows.h"
+#include "rows/quantised_rows.h"
 #include "solve/choose.h"
 #include "solve/solver.h"
 #include "solve/sweep.h"
@@ -37,19 +37,19 @@ struct Training {
   const double gap;  // asked for; 0 = none
   const StopToken stop{control.stop};
   const Stopwatch clock = {};
-  Comm* const comm = nullptr;            // the ranks, if there are several; rows are this one's
-  GlobalShape whole = {};                // all rows
-  Dataset compact = {};                  // the columns that occur, where these are few among many
-  const Dataset* rows = &data;           // what is worked on: data, or compact
-  bool floats = false;                   // descent may begin with w in floats
-  std::optional<ShortRows> shorts = {};  // and on these
-  std::vector<double> costs = {};        // c_i
-  double total = 0;                      // sum of c_i
-  double total_off = 0;                  // its rounding and that of U_i, as a share
-  std::uint64_t kernel_memory = 0;       // for kernel values that are kept
-  bool warm_starts = false;              // models of several begin at others
-  bool witness = options.witness;        // to be kept
-  CheckpointGroups groups = {};          // problems solved together, and the states to go on from
+  Comm* const comm = nullptr;   // the ranks, if there are several; rows are this one's
+  GlobalShape whole = {};       // all rows
+  Dataset compact = {};         // the columns that occur, where these are few among many
+  const Dataset* rows = &data;  // what is worked on: data, or compact
+  bool floats = false;          // descent may begin with w in floats
+  std::optional<QuantisedRows> quantised_rows = {};  // and on these
+  std::vector<double> costs = {};                    // c_i
+  double total = 0;                                  // sum of c_i
+  double total_off = 0;                              // its rounding and that of U_i, as a share
+  std::uint64_t kernel_memory = 0;                   // for kernel values that are kept
+  bool warm_starts = false;                          // models of several begin at others
+  bool witness = options.witness;                    // to be kept
+  CheckpointGroups groups = {};  // problems solved together, and the states to go on from
   bool keeps_states = false;
   std::optional<CheckpointBook> book = {};  // if states are kept, on rank 0
   std::mutex observing = {};                // one thread at a time

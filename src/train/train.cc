@@ -162,8 +162,8 @@ class Trainer {
     const double spare = kShare * entry * static_cast<double>(m->nonzeros()) -
                          row * problems * static_cast<double>(m->rows);
     if (spare <= 0) return;
-    t_.shorts.emplace(*m, static_cast<std::uint64_t>(spare),
-                      choose_simd(t_.options.instruction_set), pool_);
+    t_.quantised_rows.emplace(*m, static_cast<std::uint64_t>(spare),
+                              choose_simd(t_.options.instruction_set), pool_);
   }
 
   // From the smallest cost up, each from where the last one ended.

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "data/dataset_builder.h"
-#include "rows/short_rows.h"
+#include "rows/quantised_rows.h"
 #include "solve/solver.h"
 #include "support.h"
 
@@ -217,7 +217,7 @@ class SolverCheckpoints : public ::testing::TestWithParam<Case> {
   }
 
   Dataset data_;
-  std::optional<ShortRows> shorts_;
+  std::optional<QuantisedRows> shorts_;
   std::vector<double> costs_ = std::vector<double>(GetParam().rows);
   std::vector<std::vector<std::int8_t>> signs_;
   std::vector<Problem> problems_;

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "proof/certificate.h"
-#include "rows/short_rows.h"
+#include "rows/quantised_rows.h"
 #include "solve/solver.h"
 #include "support.h"
 
@@ -31,7 +31,7 @@ inline Solution dual_in_floats(const Problem& problem, const SolverOptions& opti
                                Monitor& monitor, Pool& pool) {
   SolverOptions floats = options;
   floats.floats = true;
-  std::optional<ShortRows> shorts;
+  std::optional<QuantisedRows> shorts;
   if (const auto* const m = std::get_if<CsrView<double>>(&problem.data->view())) {
     Pool own(2);  // which nobody interrupts
     shorts.emplace(*m, m->nonzeros(), *options.simd, own);

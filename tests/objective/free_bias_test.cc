@@ -14,13 +14,13 @@
 namespace hinge {
 namespace {
 
-using BendList = std::vector<SlopeBend>;
+using BendList = std::vector<SlopeStep>;
 
 // By sorting: the first bend with which the slope is no longer negative.
 Crossing sorted_crossing(double slope, BendList bends) {
-  std::ranges::sort(bends, {}, [](const SlopeBend& b) { return std::tuple(b.place, b.item); });
+  std::ranges::sort(bends, {}, [](const SlopeStep& b) { return std::tuple(b.place, b.item); });
   for (std::size_t k = 0; k < bends.size(); ++k) {
-    const SlopeBend& b = bends[k];
+    const SlopeStep& b = bends[k];
     if (slope + b.rise < 0 && k + 1 < bends.size()) {
       slope += b.rise;
       continue;
@@ -31,7 +31,7 @@ Crossing sorted_crossing(double slope, BendList bends) {
   return {};
 }
 
-// Rises are small whole numbers, so that sums are exact in any order.
+// SlopeSteps are small whole numbers, so that sums are exact in any order.
 BendList random_bends(std::uint64_t count, std::uint64_t places, Random& random) {
   BendList bends;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -43,7 +43,7 @@ BendList random_bends(std::uint64_t count, std::uint64_t places, Random& random)
 }
 double rise_of(const BendList& bends) {
   double sum = 0;
-  for (const SlopeBend& b : bends) sum += b.rise;
+  for (const SlopeStep& b : bends) sum += b.rise;
   return sum;
 }
 void expect_same(const Crossing& found, const Crossing& wanted) {
@@ -55,7 +55,7 @@ void expect_same(const Crossing& found, const Crossing& wanted) {
 Crossing find(CrossingSearch& search, const BendList& bends, std::span<const std::uint64_t> cuts,
               double slope, double guess, Pool& pool) {
   std::vector<double> places, rises;
-  for (const SlopeBend& b : bends) {
+  for (const SlopeStep& b : bends) {
     places.push_back(b.place);
     rises.push_back(b.rise);
   }
@@ -83,7 +83,7 @@ TEST(FindCrossing, RisesOfAnySize) {
   for (int round = 0; round < 300; ++round) {
     BendList bends = random_bends(50, 0, random);
     double all = 0;
-    for (SlopeBend& b : bends) {
+    for (SlopeStep& b : bends) {
       b.rise = random.below(5) == 0 ? 0.0 : std::pow(10.0, 24 * random.uniform() - 12);
       all += b.rise;
     }
@@ -91,7 +91,7 @@ TEST(FindCrossing, RisesOfAnySize) {
     const Crossing c = find_crossing(slope, bends);
     // What lies before it and its own share make the slope 0.
     double left = slope;
-    for (const SlopeBend& b : bends) {
+    for (const SlopeStep& b : bends) {
       if (c.passed(b.place, b.item)) left += b.rise;
       if (b.item == c.item) left += c.share * b.rise;
     }
@@ -112,7 +112,7 @@ TEST(CrossingSearch, AsBySortingWhateverCameBefore) {
       // They move less and less, then at once by much.
       const double way = round % 50 == 49 ? 100.0 : std::pow(0.8, round % 50);
       const double all = way * (random.uniform() - 0.5);
-      for (SlopeBend& b : bends) b.place += places == 0 ? way * random.uniform() / 10 : all;
+      for (SlopeStep& b : bends) b.place += places == 0 ? way * random.uniform() / 10 : all;
       const double slope = -rise_of(bends) * (0.4 + 0.2 * random.uniform());
       const Crossing wanted = sorted_crossing(slope, bends);
       expect_same(find(one, bends, cuts, slope, guess, alone), wanted);
@@ -176,7 +176,7 @@ TEST(CrossingSearch, PlacesThatAreNoNumbers) {
     find(search, bends, cuts, slope, guess, pool);
     bends[static_cast<std::size_t>(round)].place = std::nan("");
   }
-  for (SlopeBend& b : bends) b.place = std::nan("");
+  for (SlopeStep& b : bends) b.place = std::nan("");
   EXPECT_TRUE(std::isnan(find(search, bends, cuts, slope, guess, pool).at));
 }
 

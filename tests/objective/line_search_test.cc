@@ -75,7 +75,7 @@ double minimum_of_ranks(const Ray& ray, const std::vector<Hinge>& hinges, std::s
 TEST(LineSearch, RanksFindTheSameMinimum) {
   Random random(12);
   for (int round = 0; round < 200; ++round) {
-    // Bends near t = 1, far beyond or long before.
+    // Breakpoints near t = 1, far beyond or long before.
     const double scale = std::pow(10.0, static_cast<double>(random.below(19)) - 9);
     std::vector<Hinge> hinges(random.below(100));
     for (Hinge& h : hinges) {

@@ -300,8 +300,8 @@ TEST_P(KernelContract, BoxedRowsMatchTheDefinition) {
         to_zero[k % 8] += factor[k] * std::max(0.0, -(g[k] + kStep * (-1 - g[k])));
       }
       const double* const c = costs ? factor.data() : nullptr;
-      const Boxed rows = {g.data(), alpha.data(), c, size, kCost};
-      const BoxedSums sums = GetParam()->weigh(rows);
+      const DualRows rows = {g.data(), alpha.data(), c, size, kCost};
+      const DualSums sums = GetParam()->weigh(rows);
       const auto total = [](const double* l) {
         return ((l[0] + l[4]) + (l[2] + l[6])) + ((l[1] + l[5]) + (l[3] + l[7]));
       };
@@ -357,7 +357,7 @@ struct DescentCase {
 // a stride and sleep; rows that have all columns and others; the first of them in 16 bits.
 template <class Value, class Weight>
 void check_descent(const Simd& simd, const DescentCase& with) {
-  constexpr std::size_t kRows = 40, kColumns = 30, kShort = 25, kWith = Shortened::kPlaces;
+  constexpr std::size_t kRows = 40, kColumns = 30, kShort = 25, kWith = Quantisation::kPlaces;
   Random random(11);
   std::vector<std::uint32_t> columns;
   std::vector<Value> values;
@@ -387,7 +387,7 @@ void check_descent(const Simd& simd, const DescentCase& with) {
     if constexpr (std::is_same_v<Value, double>) {
       if (!with.shorts || row.row >= kShort) continue;
       std::int16_t* const at = shorts.data() + row.offset + kWith * row.row;
-      const Shortened short_row = simd.shorten(x.values, x.size, at + kWith);
+      const Quantisation short_row = simd.quantise(x.values, x.size, at + kWith);
       std::memcpy(at, &short_row, sizeof short_row);
       for (std::size_t k = 0; k < x.size; ++k) to.x[k] = static_cast<Weight>(at[kWith + k]);
       to.scale = static_cast<double>(short_row.scale);
@@ -485,8 +485,8 @@ TEST_P(KernelContract, ShortensToNearestWholeNumbers) {
     for (double& value : x) value = 8 * random.uniform() - 4;
     if (size % 5 == 0) std::ranges::fill(x, 0.0);
     std::vector<std::int16_t> out(size), same(size);
-    const Shortened got = GetParam()->shorten(x.data(), size, out.data()),
-                    scalar = available_simd()[0]->shorten(x.data(), size, same.data());
+    const Quantisation got = GetParam()->quantise(x.data(), size, out.data()),
+                       scalar = available_simd()[0]->quantise(x.data(), size, same.data());
     EXPECT_EQ(got.square, scalar.square);
     EXPECT_EQ(out, same);
     double most = 0, square = 0;

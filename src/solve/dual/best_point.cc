@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/buffer.h"
+#include "solve/dual/descent.h"
 
 namespace hinge {
 namespace {
@@ -79,14 +80,14 @@ double BestPoint::inner(const Point& point) const {
 void BestPoint::look_along(const Point& to, double product, double sign) {
   const bool zero = to.w.empty();
   search_.restart(std::max(0.0, to.square - 2 * product + square_), sign * (product - square_));
-  Bends run;
-  for (std::uint64_t from = 0; from < gradient_.size(); from += Bends::kRun) {
-    const std::size_t size = std::min<std::size_t>(Bends::kRun, gradient_.size() - from);
+  Breakpoints run;
+  for (std::uint64_t from = 0; from < gradient_.size(); from += Breakpoints::kRun) {
+    const std::size_t size = std::min<std::size_t>(Breakpoints::kRun, gradient_.size() - from);
     for (std::size_t k = 0; k < size; ++k) {
       const double here = gradient_[from + k];
       run.c[k] = -here;
       run.d[k] = sign * (here - (zero ? -1.0 : to.gradient[from + k]));
-      run.rise[k] = problem_.upper(from + k);
+      run.step[k] = problem_.upper(from + k);
     }
     search_.add(run, size, simd_);
   }
@@ -106,10 +107,10 @@ BestPoint::Move BestPoint::find_move(const Point& to, bool both_ways) {
   const auto noise = [&] { return std::abs(1 - t) * noise_ + std::abs(t) + kMoveNoise; };
   while (t != 0 && noise() > kMostNoise) t /= 2;
   const double loss =
-      problem_.cost * simd_.loss_along(gradient_.data(),
-                                       to.w.empty() ? nullptr : to.gradient.data(),
-                                       problem_.costs.empty() ? nullptr : problem_.costs.data(),
-                                       gradient_.size(), t);
+      problem_.cost * descent_loops(simd_, problem_.loss)
+                          .loss_along(gradient_.data(), to.w.empty() ? nullptr : to.gradient.data(),
+                                      problem_.costs.empty() ? nullptr : problem_.costs.data(),
+                                      gradient_.size(), t);
   const double square = (1 - t) * (1 - t) * square_ + 2 * t * (1 - t) * product + t * t * to.square;
   if (!(square / 2 + loss < primal_)) return {};  // rounding
   return {t, loss, square, noise()};

@@ -81,7 +81,7 @@ Solution solve_centred(const Problem& problem, const SolverOptions& options,
   shifted.data = &centred;
   SolverOptions on_copy = options;
   on_copy.floats = false;  // of the rows there are
-  on_copy.shorts = nullptr;
+  on_copy.quantised_rows = nullptr;
   std::vector<Start> starts(options.start.begin(), options.start.end());
   for (Start& start : starts) {
     if (!start.w.empty()) start.w.back() += inner(std::span(start.w).first(columns), mean);

@@ -2,7 +2,7 @@
 // refresh() measures exactly, choose_rows() picks what the next epochs visit. g_i = y_i <w,x_i> - 1
 // is the gradient of the (minimised) dual.
 //
-// Far from the optimum w is in floats, and rows of doubles may be in 16 bits (short_rows.h):
+// Far from the optimum w is in floats, and rows of doubles may be in 16 bits (quantised_rows.h):
 // "rough" below. What refresh() finds is exact all the same; sharpen() ends that.
 //
 // A free bias b is the multiplier of sum_i a_i y_i = 0 in the dual. Epochs let that sum deviate
@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "objective/free_bias.h"
-#include "rows/short_rows.h"
+#include "rows/quantised_rows.h"
 #include "solve/batches.h"
 #include "solve/dual/best_point.h"
 #include "solve/dual/centred_rows.h"
@@ -204,8 +204,8 @@ class DualDescent {
   // |x_i|^2 as descent finds it, too.
   double square_of_row(std::uint64_t i) const {
     if constexpr (std::is_same_v<Value, double>) {
-      if (options_.shorts != nullptr && i < options_.shorts->rows) {
-        return options_.shorts->square(m_, i);
+      if (options_.quantised_rows != nullptr && i < options_.quantised_rows->rows) {
+        return options_.quantised_rows->square(m_, i);
       }
     }
     return square_in_lanes(row_of(m_, i));
@@ -213,8 +213,8 @@ class DualDescent {
 
   // A primal point from elsewhere.
   void compare(const std::vector<double>& w) {
-    BoxedSums sums = gradients_.find_and_weigh(w, alpha_);
-    if (problem_.free_bias) sums = gradients_.shift_and_weigh(w.back(), alpha_);
+    DualSums sums = gradients_.find_and_sum(w, alpha_);
+    if (problem_.free_bias) sums = gradients_.shift_and_sum(w.back(), alpha_);
     const double square = square_of_weights(w);
     if (!std::isfinite(square / 2 + sums.loss)) return;
     const BestPoint::Point point = {w, gradients_.all(), square, square / 2 + sums.loss};
@@ -288,12 +288,12 @@ class DualDescent {
   }
 
   // At a point, with a free bias the best for it.
-  BoxedSums sums_at(std::span<const double> point) {
+  DualSums sums_at(std::span<const double> point) {
     if (at_zero_) point = {};
-    if (!problem_.free_bias) return gradients_.find_and_weigh(point, alpha_);
+    if (!problem_.free_bias) return gradients_.find_and_sum(point, alpha_);
     best_ = best_bias_at(point);
     if (at_zero_) here_.centre = best_;
-    return gradients_.shift_and_weigh(best_, alpha_);
+    return gradients_.shift_and_sum(best_, alpha_);
   }
   double best_bias_at(std::span<const double> point) {
     gradients_.find(point);
@@ -317,12 +317,12 @@ class DualDescent {
   //   |v|^2 = |w|^2 + 2 <w, v - w> + |v - w|^2
   // of which the last is small: that of as many roundings as there are columns, independent of each
   // other. None where these would make out too much of the gap.
-  std::optional<double> norm_beside(double square, const BoxedSums& sum) {
+  std::optional<double> norm_beside(double square, const DualSums& sum) {
     if (at_zero_) return square;
     const double drift = inner() - square;
     double norm = square + 2 * drift;
     if (square > 0) norm += static_cast<double>(regularised_) * drift * drift / square;
-    const double gap = square / 2 + sum.loss - (sum.alpha - norm / 2);
+    const double gap = square / 2 + sum.loss - (sum.gain - norm / 2);
     if (std::abs(drift) > kMostDrift * gap) return {};
     return norm;
   }
@@ -346,7 +346,7 @@ class DualDescent {
     }
     std::vector<double>& mean = leaps_.take_mean(at_mean);
     std::vector<double>& point = at_mean ? mean : here_.w;
-    BoxedSums sum = sums_at(point);
+    DualSums sum = sums_at(point);
     std::optional<double> norm;
     if (rough()) {
       norm = norm_beside(square, sum);
@@ -369,7 +369,7 @@ class DualDescent {
     }
     // With a free bias what is left of the sum is charged for (certificate.cc); and the bound may
     // fall again, as the sum is brought back to 0.
-    const double dual = sum.alpha - *norm / 2 - std::abs(here_.sum * best_);
+    const double dual = sum.gain - *norm / 2 - std::abs(here_.sum * best_);
     if (problem_.free_bias && (dual > dual_ || best_alpha_.empty())) best_alpha_ = alpha_;
     dual_ = std::max(dual_, dual);
     if (at_zero_ && !problem_.free_bias) {
@@ -428,7 +428,8 @@ class DualDescent {
     const double least = kLeastChosen * static_cast<double>(m_.rows);
     const bool all = nothing_known();
     if (!all) {
-      choose_near(simd_, boxed(problem_, gradients_.all(), alpha_), rest_beyond_,
+      choose_near(descent_loops(simd_, problem_.loss),
+                  dual_rows(problem_, gradients_.all(), alpha_), rest_beyond_,
                   static_cast<std::uint64_t>(std::ceil(least)), kWiden, chosen_);
     }
     const std::uint64_t count = all ? m_.rows : chosen_.size();
@@ -529,9 +530,9 @@ class DualDescent {
   bool epoch(bool backward, double stride) {
     if (!rough()) return epoch(rows_.template descent<double>(), here_.w, backward, stride);
     Descent<Value, float> descent = rows_.template descent<float>();
-    if (options_.shorts != nullptr) {
-      descent.shorts = options_.shorts->values.data();
-      descent.short_rows = options_.shorts->rows;
+    if (options_.quantised_rows != nullptr) {
+      descent.quantised = options_.quantised_rows->values.data();
+      descent.quantised_rows = options_.quantised_rows->rows;
     }
     return epoch(descent, floats_.w(), backward, stride);
   }
@@ -556,8 +557,9 @@ class DualDescent {
     for (std::size_t from = 0; from < items.size(); from += kPollRows) {
       if (monitor_.poll(passes())) return false;
       const std::uint64_t before = descent.visits;
-      simd_.descend(descent, &items[backward ? items.size() - 1 - from : from],
-                    std::min(kPollRows, items.size() - from), backward ? -1 : 1);
+      descent_loops(simd_, problem_.loss)
+          .descend(descent, &items[backward ? items.size() - 1 - from : from],
+                   std::min(kPollRows, items.size() - from), backward ? -1 : 1);
       if (problem_.free_bias) here_.sum = descent.v;
       if (with_bias) w.back() = static_cast<Weight>(descent.v);
       solution_.rows_touched += descent.visits - before;

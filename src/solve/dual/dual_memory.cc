@@ -16,11 +16,11 @@ double dual_bytes_a_row(bool free_bias) {
 double dual_memory(const Dataset& data, std::uint64_t dimension, double gap, bool free_bias) {
   // What there is for each row; copies of rows; w, the best one, and those of leaps.
   const bool doubles = data.precision() == Precision::f64;
-  const double entry = doubles ? 12 : 8, shorts = doubles ? 2 : 0;
+  const double entry = doubles ? 12 : 8, quantised = doubles ? 2 : 0;
   return dual_bytes_a_row(free_bias) * static_cast<double>(data.rows()) +
          kCopyBelow * entry * static_cast<double>(data.nonzeros()) +
          (8 * 6 + 4) * static_cast<double>(dimension) +
-         shorts * static_cast<double>(data.nonzeros()) +
+         quantised * static_cast<double>(data.nonzeros()) +
          std::max(merging_memory(data, dimension, gap), free_bias ? centring_memory(data) : 0.0);
 }
 

@@ -197,7 +197,8 @@ class DualOnRanks {
     }
     comm_.sum(sums);
     double beyond = kRestFactor * std::sqrt(sums[0] / std::max(1.0, sums[1]));
-    choose_near(*options_.simd, boxed(problem_, gradient_, alpha_), beyond, 0, 0, chosen_);
+    choose_near(descent_loops(*options_.simd, problem_.loss),
+                dual_rows(problem_, gradient_, alpha_), beyond, 0, 0, chosen_);
     // Rows that have no part in w never move.
     std::erase_if(chosen_,
                   [&](std::uint64_t i) { return !(squares_[i] > 0 && problem_.upper(i) > 0); });

@@ -13,6 +13,7 @@
 #include "data/survey.h"
 #include "objective/problem.h"
 #include "simd/simd.h"
+#include "solve/dual/descent.h"
 #include "solve/dual/working_rows.h"
 
 namespace hinge {
@@ -24,7 +25,7 @@ class Gradients {
   Gradients(const Problem& problem, const CsrView<Value>& m, const Simd& simd, Pool& pool)
       : problem_(problem),
         m_(m),
-        simd_(simd),
+        loops_(descent_loops(simd, problem.loss)),
         pool_(pool),
         cuts_(cut_rows(*problem.data)),
         all_(huge_vector(m.rows, -1.0)) {}
@@ -36,12 +37,12 @@ class Gradients {
   void find(std::span<const double> w) {
     for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) { find(w, begin, end); });
   }
-  BoxedSums find_and_weigh(std::span<const double> w, std::span<const double> alpha) {
-    return weigh(alpha, [&](std::uint64_t begin, std::uint64_t end) { find(w, begin, end); });
+  DualSums find_and_sum(std::span<const double> w, std::span<const double> alpha) {
+    return sums(alpha, [&](std::uint64_t begin, std::uint64_t end) { find(w, begin, end); });
   }
   // With a free bias that was left out.
-  BoxedSums shift_and_weigh(double bias, std::span<const double> alpha) {
-    return weigh(alpha, [&](std::uint64_t begin, std::uint64_t end) {
+  DualSums shift_and_sum(double bias, std::span<const double> alpha) {
+    return sums(alpha, [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) all_[i] += problem_.y[i] * bias;
     });
   }
@@ -63,34 +64,34 @@ class Gradients {
       return;
     }
     const bool shifted = problem_.bias != 0 && !problem_.free_bias;
-    simd_.gradients(m_, begin, end, problem_.y.data(), w.data(),
-                    shifted ? problem_.bias * w.back() : 0.0, out);
+    loops_.gradients(m_, begin, end, problem_.y.data(), w.data(),
+                     shifted ? problem_.bias * w.back() : 0.0, out);
   }
 
   template <class F>
-  BoxedSums weigh(std::span<const double> alpha, F&& change) {
-    const Boxed rows = boxed(problem_, all_, alpha);
-    std::vector<BoxedSums> parts(cuts_.size() - 1);
-    const auto add = [](BoxedSums& sum, const BoxedSums& part) {
+  DualSums sums(std::span<const double> alpha, F&& change) {
+    const DualRows rows = dual_rows(problem_, all_, alpha);
+    std::vector<DualSums> parts(cuts_.size() - 1);
+    const auto add = [](DualSums& sum, const DualSums& part) {
       sum.loss += part.loss;
-      sum.alpha += part.alpha;
+      sum.gain += part.gain;
       sum.squares += part.squares;
     };
     for_blocks([&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t from = begin; from < end; from += kRun) {
         const std::uint64_t to = std::min(from + kRun, end);
         change(from, to);
-        add(parts[block], simd_.weigh(rows.part(from, to - from)));
+        add(parts[block], loops_.sums(rows.part(from, to - from)));
       }
     });
-    BoxedSums sum;
-    for (const BoxedSums& part : parts) add(sum, part);
+    DualSums sum;
+    for (const DualSums& part : parts) add(sum, part);
     return sum;
   }
 
   const Problem& problem_;
   const CsrView<Value>& m_;
-  const Simd& simd_;
+  const DescentLoops& loops_;
   Pool& pool_;
   const std::vector<std::uint64_t> cuts_;
   std::vector<double> all_;

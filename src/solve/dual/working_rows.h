@@ -16,21 +16,22 @@
 #include "objective/problem.h"
 #include "simd/simd.h"
 #include "solve/batches.h"
+#include "solve/dual/descent.h"
 
 namespace hinge {
 
 constexpr double kCopyBelow = 0.2;  // of the entries of all rows
 
-inline Boxed boxed(const Problem& problem, std::span<const double> gradient,
-                   std::span<const double> alpha) {
+inline DualRows dual_rows(const Problem& problem, std::span<const double> gradient,
+                          std::span<const double> alpha) {
   return {gradient.data(), alpha.data(), problem.costs.empty() ? nullptr : problem.costs.data(),
           alpha.size(), problem.cost};
 }
 
 // The rows whose slack is at most `beyond`, ascending. While these are fewer than `least`, `beyond`
 // is doubled, `times` at most.
-inline void choose_near(const Simd& simd, const Boxed& rows, double& beyond, std::uint64_t least,
-                        int times, std::vector<std::uint64_t>& chosen) {
+inline void choose_near(const DescentLoops& loops, const DualRows& rows, double& beyond,
+                        std::uint64_t least, int times, std::vector<std::uint64_t>& chosen) {
   constexpr std::size_t kRun = 256;
   double slack[kRun];
   const double farthest = std::ldexp(beyond, times);
@@ -39,7 +40,7 @@ inline void choose_near(const Simd& simd, const Boxed& rows, double& beyond, std
   chosen.resize(rows.size);
   for (std::size_t from = 0; from < rows.size; from += kRun) {
     const std::size_t size = std::min(kRun, rows.size - from);
-    simd.slacks(rows.part(from, size), slack);
+    loops.slacks(rows.part(from, size), slack);
     for (std::size_t k = 0; k < size; ++k) {  // which rows are near is as good as random: no branch
       chosen[count] = from + k;
       count += slack[k] <= farthest ? 1 : 0;

@@ -9,12 +9,9 @@
 namespace hinge {
 namespace {
 
-constexpr std::size_t kWorthThreads = 64 * 1024;  // entries below, to be shared out
-
-// Up to kTile columns at once; fewer where the matrix is so small that the diagonal blocks, which
-// are done one number after the other, would count.
+// Columns that are factored at once, at most kTile.
 std::size_t block_size(std::size_t size) {
-  return size >= 512 ? 64 : 32;
+  return size >= NewtonTuning::kLargeMatrix ? kTile : NewtonTuning::kNarrowBlock;
 }
 
 void factor_diagonal(double* a, std::size_t stride, std::size_t size, const double* floors,
@@ -65,7 +62,7 @@ class Blocks {
  private:
   template <class F>
   void share(std::size_t parts, std::size_t rows, F&& f) {
-    if (rows * rows >= kWorthThreads) return pool_.run(parts, f);
+    if (rows * rows >= NewtonTuning::kWorthThreads) return pool_.run(parts, f);
     for (std::size_t k = 0; k < parts; ++k) f(k);
   }
 

@@ -7,12 +7,13 @@
 
 #include "base/pool.h"
 #include "simd/simd.h"
+#include "solve/newton/tuning.h"
 
 namespace hinge {
 
-// How matrices are cut: rows or columns that inner loops take together, and those of a piece of
-// work.
-constexpr std::size_t kPanel = 8, kHalf = 4, kTile = 64;
+// What Simd::add_product multiplies: so many columns by so many rows.
+constexpr std::size_t kPanel = 8, kHalf = 4;
+constexpr std::size_t kTile = NewtonTuning::kTile;  // a piece of work
 
 // a: the lower triangle of A by rows, `size` (a multiple of 8) apart; becomes L. What lies above
 // the diagonal is neither read nor kept. Pivots that rounding leaves below their floor are raised

@@ -6,10 +6,13 @@
 #include <span>
 #include <vector>
 
+#include "solve/newton/tuning.h"
+
 namespace hinge {
 
 struct ProductsLimit {
-  double residual = 0.1;  // of g's length, both measured by the inverse of the diagonal
+  double residual =
+      NewtonTuning::kResidual;  // of g's length, both measured by the inverse of the diagonal
   std::uint64_t products = 0;
 };
 

@@ -16,6 +16,7 @@
 #include "solve/newton/conjugate_gradients.h"
 #include "solve/newton/rows.h"
 #include "solve/newton/system.h"
+#include "solve/newton/tuning.h"
 
 namespace hinge {
 
@@ -104,25 +105,27 @@ class NewtonHessian {
 
   // How many products cost less than to build the sum and to factor it. Costs are as in system.h.
   double worth_products() const {
-    constexpr double kRow = 20, kFull = 0.35, kSparse = 1, kWorth = 0.7, kMost = 5000;
-    if (!system_.factors()) return kMost;
+    using Tuning = NewtonTuning;
+    if (!system_.factors()) return Tuning::kMostProducts;
     const auto rows = static_cast<double>(count_), n = static_cast<double>(system_.size());
     const double width = rows_.mean_width();
-    const double product = rows * (kRow + width * (rows_.full() ? kFull : kSparse)) + n;
+    const double product =
+        rows * (Tuning::kProductRow +
+                width * (rows_.full() ? Tuning::kProductFull : Tuning::kProductSparse)) +
+        n;
     // Where the sum is kept up to date, few rows join or leave it.
-    const double terms = rows * (sum_is_old_ ? 1 : 0.3);
+    const double terms = rows * (sum_is_old_ ? 1 : Tuning::kFlips);
     const double exact =
         NewtonSystem::sum_work(terms, width, n, rows_.full()) + NewtonSystem::factor_work(n);
-    return std::min(kMost, kWorth * exact / product);
+    return std::min(Tuning::kMostProducts, Tuning::kWorthProducts * exact / product);
   }
 
   // False: it does not pay, or did not.
   template <class Go>
   bool solve_by_products(double curvature, const std::vector<double>& g, std::vector<double>& s,
                          const Go& go) {
-    constexpr std::uint64_t kLeast = 8;
     const auto most = static_cast<std::uint64_t>(worth_products());
-    if (system_.factors() && most < std::max(kLeast, products_)) return false;
+    if (system_.factors() && most < std::max(NewtonTuning::kLeastProducts, products_)) return false;
     if (diagonal_.empty()) find_diagonal();
     std::vector<double> diagonal(g.size());
     for (std::size_t j = 0; j < g.size(); ++j) {
@@ -139,10 +142,9 @@ class NewtonHessian {
   // y = F'' x
   void multiply(double curvature, const std::vector<double>& x, std::vector<double>& y) {
     // Vectors of conjugate gradients and of each block are as long as the columns.
-    constexpr double kNumber = 0.35, kVectors = 6;
-    system_.add_work(kNumber * static_cast<double>(x.size()) *
-                     (kVectors + 2 * static_cast<double>(blocks_.size())));
-    constexpr std::size_t kRun = 32;  // rows that are still in the cache when they are added
+    system_.add_work(NewtonTuning::kProductNumber * static_cast<double>(x.size()) *
+                     (NewtonTuning::kProductVectors + 2 * static_cast<double>(blocks_.size())));
+    constexpr std::size_t kRun = NewtonTuning::kRowsAtOnce;
     const double constant = bias_ == 0 ? 0.0 : bias_ * x[features_];
     for_terms([&](std::span<const Term> terms, std::vector<double>& sum) {
       double factors[kRun];

@@ -19,29 +19,12 @@
 namespace hinge {
 namespace {
 
-constexpr double kFirstWidth = 2;          // half the corner, at first
-constexpr double kSolved = 0.1;            // F' counts for less than this share of the gap
-constexpr double kSharpen = 1 / 0.3;       // the slope's growth once F is minimised;
-constexpr double kSharpenLess = 2;         // after it was too much
-constexpr double kSoften = 4;              // then the slope falls by this factor
-constexpr std::uint64_t kPatience = 15;    // steps that F may take;
-constexpr std::uint64_t kMany = 6;         // so many show that sharpening was too much
-constexpr std::uint64_t kSampleRatio = 8;  // between one sample and the next
-constexpr std::uint64_t kSampleRows = 4000, kSampleColumns = 20;  // the least sample, by columns
-constexpr double kNarrowBelow = 1e-3;    // gap below which rows near the margin are chosen
-constexpr double kNarrowWidth = 4;       // near: within so many half corners
-constexpr double kNarrowShare = 0.5;     // of the rows, at most, or it does not pay
-constexpr double kNarrowGap = 0.1;       // of the last exact gap: the aim on the chosen rows
-constexpr double kFallen = 1e-3;         // P, since it was computed from the rows: do so again
-constexpr double kTrusted = 1e-11;       // P and D as kept by the steps are right to this share
-constexpr std::uint64_t kIdle = 1000;    // steps without progress that mean "stalled",
-constexpr std::uint64_t kIdleFine = 30;  // where little is left to gain
-constexpr double kFineGap = 1e-9;
-
-template <class Value>
+template <class Value, class Loss>
 class Newton {
+  using Tuning = NewtonTuning;
+
  public:
-  using Part = NewtonPart<Value>;
+  using Part = NewtonPart<Value, Loss>;
 
   Newton(const Problem& problem, const CsrView<Value>& m, const SolverOptions& options,
          Monitor& monitor, Pool& pool)
@@ -113,7 +96,7 @@ class Newton {
     }
     while (!stopped_ && !report()) {
       monitor_.offer_state([this] { return state_of(*this); });
-      if (idle_ > (relative_gap() < kFineGap ? kIdleFine : kIdle)) {
+      if (idle_ > (relative_gap() < Tuning::kFineGap ? Tuning::kIdleFine : Tuning::kIdle)) {
         solution_.stalled = true;
         return;
       }
@@ -124,13 +107,13 @@ class Newton {
   // ---- The beginning: at a start, or by way of samples.
   void begin() {
     Part& part = *whole_;
-    double width = kFirstWidth;
+    double half_width = Tuning::kFirstHalfWidth;
     bool centred = false;
     if (!options_.start.empty()) {
       const Start& start = options_.start[0];
       std::ranges::copy(start.w, part.w.begin());
       part.measure_margins();
-      width = sample_width(m_.rows);
+      half_width = sample_half_width(m_.rows);
       centred = !start.alpha.empty();
       for (std::uint64_t i = 0; centred && i < m_.rows; ++i) {
         const double upper = problem_.upper(i);
@@ -142,20 +125,21 @@ class Newton {
         seen_start_ = true;
         part.recentre();
       }
-    } else if (climb(width)) {
+    } else if (climb(half_width)) {
       part.measure_margins();
     }
-    part.slope = 0.5 / width;
-    if (!centred) part.begin_with(part.slope);
+    part.steepness = 0.5 / half_width;
+    if (!centred) part.begin_with(part.steepness);
     part.settle();
     take_values();
     seen_start_ = true;
   }
 
-  // What a corner should be like after that many rows have been solved for.
-  double sample_width(std::uint64_t rows) const {
-    return std::min(kFirstWidth, 2 * std::sqrt(static_cast<double>(problem_.dimension()) /
-                                               static_cast<double>(rows)));
+  // Half the width of the corner after that many rows have been solved for.
+  double sample_half_width(std::uint64_t rows) const {
+    return std::min(Tuning::kFirstHalfWidth,
+                    Tuning::kSampleHalfWidth * std::sqrt(static_cast<double>(problem_.dimension()) /
+                                                         static_cast<double>(rows)));
   }
 
   // P and D of the start itself. (settle() will change the statuses.)
@@ -163,15 +147,15 @@ class Newton {
     Part& part = *whole_;
     take_dual(dual_at(part.w));
     std::ranges::fill(part.direction(), 0.0);
-    take_primal(half_square(part.w) + part.loss_at(0));
+    take_primal(Problem::primal(problem_.square(part.w), part.loss_at(0)));
   }
 
   // Solves for ever larger samples: one row of each run of neighbours. True: there was one.
-  bool climb(double& width) {
-    const std::uint64_t least =
-        std::max<std::uint64_t>(kSampleRows, kSampleColumns * problem_.dimension());
+  bool climb(double& half_width) {
+    const std::uint64_t least = std::max<std::uint64_t>(
+        Tuning::kLeastSample, Tuning::kLeastSampleByColumns * problem_.dimension());
     std::vector<std::uint64_t> sizes;
-    for (std::uint64_t k = m_.rows / kSampleRatio; k >= least; k /= kSampleRatio) {
+    for (std::uint64_t k = m_.rows / Tuning::kSampleRatio; k >= least; k /= Tuning::kSampleRatio) {
       sizes.push_back(k);
     }
     for (std::size_t level = sizes.size(); level-- > 0 && !stopped_;) {
@@ -186,14 +170,15 @@ class Newton {
       Part part = part_of(rows, problem_.cost * share);
       part.w = whole_->w;
       if (level + 1 < sizes.size()) part.measure_margins();
-      part.begin_with(0.5 / width);
-      const double wanted =
-          0.3 * static_cast<double>(problem_.dimension()) / static_cast<double>(size);
-      const double gap = std::max(monitor_.limits().gap / 2, std::min(0.05, wanted));
-      double sharpen = kSharpen;
+      part.begin_with(0.5 / half_width);
+      const double wanted = Tuning::kSampleGap * static_cast<double>(problem_.dimension()) /
+                            static_cast<double>(size);
+      const double gap =
+          std::max(monitor_.limits().gap / 2, std::min(Tuning::kLargestSampleGap, wanted));
+      double sharpen = Tuning::kSharpen;
       iterate(part, sharpen, [&] { return part.gap() <= gap * part.primal(); });
       whole_->w = part.w;
-      width = sample_width(size);
+      half_width = sample_half_width(size);
     }
     return !sizes.empty();
   }
@@ -227,12 +212,12 @@ class Newton {
   void iterate(Part& part, double& sharpen, const Done& done) {
     double least = std::numeric_limits<double>::infinity();
     std::uint64_t tried = 0, idle = 0;
-    while (!stop() && idle < 4 * kPatience) {
+    while (!stop() && idle < Tuning::kIdleOfPart) {
       const auto step = take_step(part);
       if (step == Part::Step::stopped) return;
       const bool moved = step == Part::Step::taken;
       if (done()) return;
-      idle = part.gap() < 0.999 * least ? 0 : idle + 1;
+      idle = part.gap() < Tuning::kProgress * least ? 0 : idle + 1;
       least = std::min(least, part.gap());
       next_centre(part, moved, tried, sharpen);
     }
@@ -241,16 +226,16 @@ class Newton {
   // Sharpens the corners once F is minimised, or softens them where that takes too long. True: the
   // centres are others now.
   bool next_centre(Part& part, bool moved, std::uint64_t& tried, double& sharpen) {
-    if (!moved || part.half_gradient() < kSolved * part.gap()) {
-      if (tried >= kMany) sharpen = kSharpenLess;
+    if (!moved || part.half_gradient() < Tuning::kSolvedShare * part.gap()) {
+      if (tried >= Tuning::kManySteps) sharpen = Tuning::kSharpenLess;
       part.recentre();
       part.sharpen(sharpen);
-    } else if (++tried < kPatience) {
+    } else if (++tried < Tuning::kMostSteps) {
       return false;
     } else {
-      part.slope /= kSoften;
+      part.steepness /= Tuning::kSoften;
       part.stale = true;
-      sharpen = kSharpenLess;
+      sharpen = Tuning::kSharpenLess;
     }
     tried = 0;
     return true;
@@ -271,19 +256,20 @@ class Newton {
         return;
       }
     }
-    narrow_ = relative_gap() < kNarrowBelow;
+    narrow_ = relative_gap() < Tuning::kNarrowBelow;
   }
 
   // Solves for the rows near the margin, where all others stay as they are, and measures what that
   // is worth for all. False: too many are near.
   bool work_near() {
     Part& all = *whole_;
-    const double near = kNarrowWidth * 0.5 / all.slope * sharpen_;
+    const double near = Tuning::kNarrowHalfWidths * 0.5 / all.steepness * sharpen_;
     std::vector<std::uint64_t> rows;
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      if (std::abs(1 - all.z[i]) <= near || all.between(i) || joined_[i] != 0) rows.push_back(i);
+      if (std::abs(Loss::slack(all.z[i])) <= near || all.between(i) || joined_[i] != 0)
+        rows.push_back(i);
     }
-    if (static_cast<double>(rows.size()) > kNarrowShare * static_cast<double>(m_.rows)) {
+    if (static_cast<double>(rows.size()) > Tuning::kNarrowRows * static_cast<double>(m_.rows)) {
       return false;
     }
     Part part = part_of(rows, problem_.cost);
@@ -294,17 +280,19 @@ class Newton {
     }
     part.w = all.w;
     part.v = all.v;
-    part.slope = all.slope;
+    part.steepness = all.steepness;
     if (problem_.free_bias) part.count_others();
     const double gap = primal_ - dual_;
-    const double aim = std::max(kNarrowGap * gap, 0.3 * monitor_.limits().gap * primal_);
+    const double aim = std::max(Tuning::kNarrowAim * gap,
+                                Tuning::kNarrowAimOfGap * monitor_.limits().gap * primal_);
     iterate(part, sharpen_, [&] { return part.gap() <= aim; });
     return_from(part, rows);
     const double left = primal_ - dual_;
-    idle_ += 4;
+    idle_ += Tuning::kIdleOfNarrow;
     take_values();
     next_centre(all, true, tried_, sharpen_);
-    narrow_ = left < 0.5 * gap && relative_gap() < 5 * kNarrowBelow;
+    narrow_ = left < Tuning::kNarrowGain * gap &&
+              relative_gap() < Tuning::kNarrowAgainBelow * Tuning::kNarrowBelow;
     return true;
   }
 
@@ -319,21 +307,21 @@ class Newton {
       chosen[rows[k]] = 1;
     }
     all.v = part.v;
-    all.slope = part.slope;
+    all.steepness = part.steepness;
     take_dual(dual_at(part.w));
     std::vector<double> s(all.w.size());
     for (std::size_t j = 0; j < s.size(); ++j) s[j] = part.w[j] - all.w[j];
     const double before = all.primal();
     all.set_direction(s.data());
     double t = 1;
-    if (half_square(part.w) + all.loss_at(1) > before) {
+    if (Problem::primal(problem_.square(part.w), all.loss_at(1)) > before) {
       double inner = 0;
       for (std::size_t j = 0; j < problem_.regularised(); ++j) inner += all.w[j] * s[j];
-      LineSearch search(2 * half_square(s), inner);
+      LineSearch search(problem_.square(s), inner);
       search.reserve(m_.rows);
       const std::span<const double> d = all.direction();
       for (std::uint64_t i = 0; i < m_.rows; ++i) {
-        search.add(problem_.upper(i), 1 - all.z[i], -d[i]);
+        search.template add_loss<Loss>(problem_.upper(i), all.z[i], d[i]);
       }
       t = std::min(1.0, search.minimum());
     }
@@ -346,19 +334,18 @@ class Newton {
   }
 
   // ---- What is known.
-  double half_square(const std::vector<double>& x) const {
-    double sum = 0;
-    for (std::size_t j = 0; j < problem_.regularised(); ++j) sum += x[j] * x[j];
-    return sum / 2;
-  }
-
   // D of the statuses of all rows, less what the sum of a free bias' dual costs at w.
   double dual_at(const std::vector<double>& w) const {
     const Part& part = *whole_;
-    double sum = 0;
-    for (std::uint64_t i = 0; i < m_.rows; ++i) sum += problem_.upper(i) * part.status[i];
-    const double charge = problem_.free_bias ? std::abs(part.v[m_.features] * w[m_.features]) : 0.0;
-    return sum - half_square(part.v) - charge - kTrusted * sum;
+    double gain = 0;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      const double upper = problem_.upper(i);
+      gain += Loss::dual_gain(upper * part.status[i], upper);
+    }
+    const bool free = problem_.free_bias;
+    return Problem::dual(problem_.square(part.v), gain, free ? part.v[m_.features] : 0.0,
+                         free ? w[m_.features] : 0.0) -
+           Tuning::kTrusted * gain;
   }
 
   void take_dual(double dual) {
@@ -376,14 +363,14 @@ class Newton {
   // computed from the rows beyond it.
   void take_values() {
     Part& part = *whole_;
-    double slack = kTrusted * part.primal();
+    double slack = Tuning::kTrusted * part.primal();
     // Nor where they are about to say that it is done, or where P has fallen far below what their
     // rounding was small beside.
-    const double gap = std::max(kFineGap * 10, monitor_.limits().gap);
+    const double gap = std::max(Tuning::kFineGap * Tuning::kFineTimes, monitor_.limits().gap);
     const double primal = std::min(primal_, part.primal());
     const bool fine = primal - std::max(dual_, part.dual()) < gap * primal;
     if (!std::isfinite(measured_)) measured_ = part.primal();
-    if (fine || part.primal() < kFallen * measured_) {
+    if (fine || part.primal() < Tuning::kFallen * measured_) {
       measured_ = part.primal();
       part.measure_margins();
       part.settle();
@@ -392,7 +379,7 @@ class Newton {
     }
     take_primal(part.primal());
     take_dual(part.dual() - slack);
-    idle_ = relative_gap() < 0.999 * least_ ? 0 : idle_ + 1;
+    idle_ = relative_gap() < Tuning::kProgress * least_ ? 0 : idle_ + 1;
     least_ = std::min(least_, relative_gap());
   }
 
@@ -422,7 +409,7 @@ class Newton {
       whole_->w = latest_w_;
       whole_->measure_margins();
       std::ranges::fill(whole_->direction(), 0.0);
-      take_primal(half_square(latest_w_) + whole_->loss_at(0));
+      take_primal(Problem::primal(problem_.square(latest_w_), whole_->loss_at(0)));
     } catch (const Interrupted&) {
       // The best before will do.
     }
@@ -440,7 +427,7 @@ class Newton {
   std::vector<double> best_w_, latest_w_;
   std::vector<std::uint8_t> joined_;  // rows found to matter although they were not chosen
   double primal_ = 0, dual_ = 0;      // the best
-  double sharpen_ = kSharpen;
+  double sharpen_ = Tuning::kSharpen;
   std::uint64_t tried_ = 0;  // steps since the centres changed
   std::uint64_t idle_ = 0;   // steps, about, without progress
   double least_ = std::numeric_limits<double>::infinity();
@@ -455,8 +442,11 @@ class Newton {
 
 Solution solve_newton(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                       Pool& pool) {
-  return problem.data->visit(
-      [&](const auto& m) { return Newton(problem, m, options, monitor, pool).run(); });
+  return visit_loss(problem.loss, [&]<class Loss>(Loss) {
+    return problem.data->visit([&]<class Value>(const CsrView<Value>& m) {
+      return Newton<Value, Loss>(problem, m, options, monitor, pool).run();
+    });
+  });
 }
 
 double newton_memory(const Dataset& data, std::uint64_t dimension) {
@@ -470,16 +460,16 @@ double newton_memory(const Dataset& data, std::uint64_t dimension) {
 }
 
 double newton_work(const Dataset& data, std::uint64_t dimension) {
-  constexpr double kSteps = 30, kPasses = 3;  // of them a step
+  using Tuning = NewtonTuning;
   const auto rows = static_cast<double>(data.rows()), columns = static_cast<double>(dimension),
              nonzeros = static_cast<double>(data.nonzeros());
   const bool full = nonzeros > 0.5 * rows * columns;
-  const double near = 0.3 * rows;  // that join or leave the sum
+  const double near = Tuning::kNearRows * rows;
   const double exact = NewtonSystem::sum_work(near, nonzeros / rows, columns, full) +
                        NewtonSystem::factor_work(columns);
   // Or by products, as many as there may be different numbers among those that matter.
   const double products = std::min(rows, columns) * (nonzeros + columns);
-  return kSteps * (kPasses * nonzeros + std::min(exact, products));
+  return Tuning::kSteps * (Tuning::kPasses * nonzeros + std::min(exact, products));
 }
 
 }  // namespace hinge

@@ -1,12 +1,14 @@
-// Newton steps on some rows. For centres c_i in [0, 1], a slope q and costs u_i (docs/math.md)
+// Newton steps on some rows. For centres c_i among the shares of a loss l (objective/loss.h), a
+// steepness q and costs u_i (docs/math.md)
 //
-//   status s_i(w) = clip(c_i + q (1 - z_i), 0, 1),  z_i = y_i <w, x_i>,  dual variable u_i s_i,
-//   F(w) = 1/2 |w|^2 + sum_i u_i (s_i (1 - z_i) - (s_i - c_i)^2 / 2q),   F' = w - v,
-//   v = sum_i u_i s_i y_i x_i,    F'' = I + q sum_{0 < s_i < 1} u_i x_i x_i^T
+//   status s_i(w) = prox(c_i, z_i, q), z_i = y_i <w, x_i>,  dual variable u_i s_i,
+//   F(w) = 1/2 |w|^2 + sum_i u_i (-l*(-s_i) - s_i z_i - (s_i - c_i)^2 / 2q),   F' = w - v,
+//   v = sum_i u_i s_i y_i x_i,    F'' = I + q sum_{s_i inside its range} u_i x_i x_i^T
 //
-// The statuses are feasible for the dual at every w: each step knows how far from the optimum it
-// is. 1/2q is half the width of the corner that replaces the hinge's. With a free bias the last
-// coordinate is moved after each step to where sum_i u_i s_i y_i = 0.
+// For the hinge s_i(w) = clip(c_i + q (1 - z_i), 0, 1), and 1/2q is half the width of the corner
+// that replaces its own. The statuses are feasible for the dual at every w: each step knows how far
+// from the optimum it is. With a free bias the last coordinate is moved after each step to where
+// sum_i u_i s_i y_i = 0.
 #pragma once
 
 #include <algorithm>
@@ -24,20 +26,26 @@
 #include "objective/problem.h"
 #include "simd/simd.h"
 #include "solve/newton/hessian.h"
+#include "solve/newton/roots.h"
 #include "solve/newton/rows.h"
+#include "solve/newton/smoothed_loss.h"
 #include "solve/newton/system.h"
+#include "solve/newton/tuning.h"
 
 namespace hinge {
 
-template <class Value>
+template <class Value, class Loss>
 class NewtonPart {
+  using Tuning = NewtonTuning;
+
  public:
   // `costs`: c_i of u_i = unit c_i, or empty: all 1. To `touched` rows are added as passes touch
   // them.
   NewtonPart(NewtonRows<Value> rows, std::vector<std::int8_t> y, std::vector<double> costs,
              double unit, const Problem& problem, NewtonSystem& system, const Simd& simd,
              Pool& pool, std::uint64_t& touched)
-      : rows_(std::move(rows)),
+      : problem_(problem),
+        rows_(std::move(rows)),
         y_(std::move(y)),
         costs_(std::move(costs)),
         unit_(unit),
@@ -47,6 +55,7 @@ class NewtonPart {
         regularised_(problem.regularised()),
         system_(system),
         simd_(simd),
+        loops_(smoothed_loops(simd, problem.loss)),
         pool_(pool),
         touched_(touched),
         cuts_(rows_.cuts()),
@@ -62,7 +71,7 @@ class NewtonPart {
     for (Block& block : blocks_) block.v.resize(system.size());
     total_ = costs_.empty() ? static_cast<double>(size())
                             : std::accumulate(costs_.begin(), costs_.end(), 0.0);
-    const std::uint64_t step = size() / 1000 + 1;
+    const std::uint64_t step = size() / Tuning::kCurvatureRows + 1;
     double squares = 0, count = 0;
     for (std::uint64_t i = 0; i < size(); i += step, ++count) {
       squares += cost(i) * (rows_.square(i) + (free_ ? 0.0 : bias_ * bias_));
@@ -76,42 +85,43 @@ class NewtonPart {
   const NewtonRows<Value>& rows() const { return rows_; }
   std::uint64_t size() const { return rows_.rows(); }
 
-  double primal() const { return half_square(w) + unit_ * sums_.loss; }
+  double primal() const { return Problem::primal(problem_.square(w), unit_ * sums_.loss); }
   double dual() const {
-    const double charge = free_ ? std::abs(v[features_] * w[features_]) : 0;
-    return unit_ * sums_.status - half_square(v) - charge;
+    return Problem::dual(problem_.square(v), unit_ * sums_.gain, free_ ? v[features_] : 0.0,
+                         free_ ? w[features_] : 0.0);
   }
   // Primal less dual where all other rows stay as they are; and the part of it that a minimum of F
   // would not have.
-  double gap() const { return half_gradient() + unit_ * (sums_.loss - sums_.product); }
+  double gap() const { return half_gradient() + unit_ * (sums_.loss - sums_.bound); }
   double half_gradient() const {
     double sum = 0;
     for (std::size_t j = 0; j < regularised_; ++j) sum += (w[j] - v[j]) * (w[j] - v[j]);
     return sum / 2;
   }
 
-  // The first centres, halfway, and slope. Rows of zeros lose their full cost whatever w is. Where
+  // The first centres, halfway, and steepness. Rows of zeros have margin 0 whatever w is. Where
   // costs times squares of rows are so large that statuses must be tiny, the centres are 0, and
-  // the slope is one that can tell such statuses apart.
+  // the steepness is one that can tell such statuses apart.
   void begin_with(double wanted) {
-    // Few rows for the columns can be separated, most likely: then statuses are tiny sooner.
-    const double largest = size() < 4 * regularised_ ? 1e2 : 1e6;
+    const bool few = size() < Tuning::kFewRowsByColumns * regularised_;
+    const double largest = few ? Tuning::kLargestCurvatureOfFew : Tuning::kLargestCurvature;
     const bool large = wanted * curvature_ > largest;
-    slope = large ? largest / curvature_ : wanted;
+    steepness = large ? largest / curvature_ : wanted;
     for (std::uint64_t i = 0; i < size(); ++i) {
-      centre[i] = bias_ == 0 && rows_.zero(i) ? 1.0 : large ? 0.0 : 0.5;
+      centre[i] = bias_ == 0 && rows_.zero(i) ? -Loss::slope(0)
+                  : large                     ? 0.0
+                                              : Tuning::kFirstCentre;
     }
     stale = true;
   }
 
-  // A steeper slope, as far as rounding of margins does not show in statuses.
+  // Sharper corners, as far as rounding of margins does not show in statuses.
   void sharpen(double factor) {
-    constexpr double kSteepest = 1e6;
-    slope = std::min(slope * factor, kSteepest);
+    steepness = std::min(steepness * factor, Tuning::kSteepest);
     stale = true;
   }
 
-  // Other centres, or another slope: statuses are to be found anew before the next step.
+  // Other centres, or another steepness: statuses are to be found anew before the next step.
   void recentre() {
     for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       std::copy(status.data() + begin, status.data() + end, centre.data() + begin);
@@ -140,7 +150,7 @@ class NewtonPart {
     take_changed();
   }
 
-  // Statuses at z by centres and slope; v follows.
+  // Statuses at z by centres and steepness; v follows.
   void settle() {
     if (free_) {
       move_bias();
@@ -162,16 +172,14 @@ class NewtonPart {
     std::vector<double> g(system_.size()), s;
     for (std::size_t j = 0; j < regularised_; ++j) g[j] = v[j] - w[j];
     if (free_) g[features_] = v[features_];
-    hessian_.solve(slope * unit_, g, s, go);
+    hessian_.solve(steepness * unit_, g, s, go);
     if (!go()) return Step::stopped;
     double down = 0, square = 0;
     for (std::size_t j = 0; j < s.size(); ++j) down += g[j] * s[j];
     if (!(down > 0) || !std::isfinite(down)) return Step::none;
-    // F'' is at least the unit matrix: more than that is a factor spoilt by rounding.
-    constexpr double kSpoilt = 1.5;
     double most = 0;
     for (const double x : g) most += x * x;
-    if (!free_ && down > kSpoilt * most) return Step::none;
+    if (!free_ && down > Tuning::kSpoilt * most) return Step::none;
     for (std::size_t j = 0; j < regularised_; ++j) square += s[j] * s[j];
     const double t = search(s.data(), -down, square);
     if (t == 0) return Step::none;
@@ -198,14 +206,14 @@ class NewtonPart {
     for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
       double sum = 0;
       for (std::uint64_t i = begin; i < end; ++i) {
-        sum += cost(i) * std::max(0.0, 1 - (z[i] + t * d_[i]));
+        sum += cost(i) * Loss::value(z[i] + t * d_[i]);
       }
       blocks_[b].slope = sum;
     });
     return unit_ * sum_slopes();
   }
 
-  bool between(std::uint64_t i) const { return status[i] > 0 && status[i] < 1; }
+  bool between(std::uint64_t i) const { return inside(status[i]); }
 
   // The statuses as they are now are kept until others are marked; zeros at first.
   void mark_best() { best_is_now_ = true; }
@@ -230,15 +238,15 @@ class NewtonPart {
     archive.sized(centre, size());
     archive.sized(status, size());
     archive.sized(best_, size());
-    archive(best_is_now_, slope, sums_.loss, sums_.status, sums_.product, between_, hessian_);
-    archive.require(slope > 0 && std::isfinite(slope));
+    archive(best_is_now_, steepness, sums_.loss, sums_.gain, sums_.bound, between_, hessian_);
+    archive.require(steepness > 0 && std::isfinite(steepness));
   }
 
  private:
   struct Block {
     std::vector<double> v;      // what changes of its statuses add to v,
     std::uint64_t changed = 0;  // of so many rows
-    CornerSums sums;
+    SmoothedSums sums;
     double slope = 0;
     std::uint64_t between = 0;
   };
@@ -263,7 +271,7 @@ class NewtonPart {
     }
 
    private:
-    static constexpr std::size_t kFew = 256;
+    static constexpr std::size_t kFew = Tuning::kChangesAtOnce;
     void sum_up() {
       if (size_ == 0) return;
       if (block_.changed == 0) std::ranges::fill(block_.v, 0.0);
@@ -285,17 +293,12 @@ class NewtonPart {
     pool_.run(blocks_.size(), [&](std::size_t b) { f(b, cuts_[b], cuts_[b + 1]); });
   }
 
-  double half_square(const std::vector<double>& x) const {
-    double sum = 0;
-    for (std::size_t j = 0; j < regularised_; ++j) sum += x[j] * x[j];
-    return sum / 2;
-  }
-
+  static bool inside(double share) { return share > Loss::kLowest && share < Loss::kHighest; }
   double cost(std::uint64_t i) const { return costs_.empty() ? 1.0 : costs_[i]; }
-  Corners corners(std::uint64_t begin, std::uint64_t end) const {
+  SmoothedRows smoothed(std::uint64_t begin, std::uint64_t end) const {
     return {z.data() + begin,      d_.data() + begin,
             centre.data() + begin, costs_.empty() ? nullptr : costs_.data() + begin,
-            end - begin,           slope};
+            end - begin,           steepness};
   }
 
   void score_block(const double* s, double* out, std::uint64_t begin, std::uint64_t end) const {
@@ -313,7 +316,7 @@ class NewtonPart {
 
   double slope_at(double t) {
     for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
-      blocks_[b].slope = simd_.corner_slope(corners(begin, end), t);
+      blocks_[b].slope = loops_.slope(smoothed(begin, end), t);
     });
     return sum_slopes();
   }
@@ -323,32 +326,20 @@ class NewtonPart {
     return sum;
   }
 
-  // How far to go along s: F'(w + t s) rises with t from `first` < 0; that it be small will do.
-  // What other rows have in it does not change, so only differences count.
+  // How far to go along s: F'(w + t s) rises with t from `first` < 0. What other rows have in it
+  // does not change, so only differences count.
   double search(const double* s, double first, double square) {
-    constexpr double kSmall = 0.1, kEdge = 0.1;
-    constexpr int kTrials = 30;
     std::vector<double> at_zero(blocks_.size());
     for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
       score_block(s, d_.data(), begin, end);
-      at_zero[b] = simd_.corner_slope(corners(begin, end), 0);
-      blocks_[b].slope = simd_.corner_slope(corners(begin, end), 1);
+      at_zero[b] = loops_.slope(smoothed(begin, end), 0);
+      blocks_[b].slope = loops_.slope(smoothed(begin, end), 1);
     });
     touched_ += size();
     const double start = std::accumulate(at_zero.begin(), at_zero.end(), 0.0);
-    double high = 1, high_value = first + square + unit_ * (start - sum_slopes());
-    if (high_value <= -kSmall * first) return 1;
-    if (!std::isfinite(high_value)) return 0;
-    double low = 0, low_value = first;
-    for (int trial = 0; trial < kTrials; ++trial) {
-      const double share = std::clamp(-low_value / (high_value - low_value), kEdge, 1 - kEdge);
-      const double t = low + share * (high - low);
-      const double value = first + t * square + unit_ * (start - slope_at(t));
-      if (std::abs(value) <= -kSmall * first) return t;
-      (value < 0 ? low : high) = t;
-      (value < 0 ? low_value : high_value) = value;
-    }
-    return low > 0 ? low : high;
+    return search_step(first, first + square + unit_ * (start - sum_slopes()), [&](double t) {
+      return first + t * square + unit_ * (start - slope_at(t));
+    });
   }
 
   void shift(double t) {
@@ -361,14 +352,12 @@ class NewtonPart {
   void move(double t) {
     for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
       Block& block = blocks_[b];
-      block.sums =
-          simd_.corner_move(corners(begin, end), t, z.data() + begin, spare_.data() + begin);
+      block.sums = loops_.move(smoothed(begin, end), t, z.data() + begin, spare_.data() + begin);
       Changes changes(*this, block);
       block.between = 0;
       for (std::uint64_t i = begin; i < end; ++i) {
         const double now = spare_[i], was = status[i];
-        const bool in = now > 0 && now < 1;
-        block.between += in ? 1 : 0;
+        block.between += static_cast<std::uint64_t>(inside(now));
         if (now == was) continue;
         changes.add(i, now - was);
       }
@@ -383,8 +372,8 @@ class NewtonPart {
     between_ = 0;
     for (const Block& block : blocks_) {
       sums_.loss += block.sums.loss;
-      sums_.status += block.sums.status;
-      sums_.product += block.sums.product;
+      sums_.gain += block.sums.gain;
+      sums_.bound += block.sums.bound;
       between_ += block.between;
     }
     take_changed();
@@ -400,29 +389,27 @@ class NewtonPart {
 
   // Moves the free bias to where sum_i c_i y_i s_i, which falls as it rises, is 0.
   void move_bias() {
-    constexpr double kLeft = 1e-15;
-    constexpr int kTrials = 200;
     for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) d_[i] = y_[i];
     });
-    double low = 0, high = 0, low_value = others_ + slope_at(0), high_value = low_value;
-    const double enough = kLeft * total_;
+    const auto balance_at = [this](double by) { return others_ + slope_at(by); };
+    RootEnd low = {0, balance_at(0)}, high = low;
+    const double enough = Tuning::kBalanced * total_;
     double t = 0;
-    if (std::abs(low_value) > enough) {
+    if (std::abs(low.value) > enough) {
       // A step that would do if as many rows were between their bounds as last time.
-      double by = between_ > 0
-                      ? 1.01 * std::abs(low_value) / (slope * static_cast<double>(between_))
-                      : 1 / slope;
-      by = std::clamp(by, 1e-12, 1e12);
-      const double sign = low_value > 0 ? 1 : -1;
-      for (int trial = 0; trial < kTrials; ++trial, by *= 4) {
-        high += sign * by;
-        high_value = others_ + slope_at(high);
-        if (sign * high_value <= 0) break;
+      double by = between_ > 0 ? Tuning::kBiasBeyond * std::abs(low.value) /
+                                     (steepness * static_cast<double>(between_))
+                               : 1 / steepness;
+      by = std::clamp(by, Tuning::kBiasLeast, Tuning::kBiasMost);
+      const double sign = low.value > 0 ? 1 : -1;
+      for (int step = 0; step < Tuning::kBiasSteps; ++step, by *= Tuning::kBiasWiden) {
+        high.at += sign * by;
+        high.value = balance_at(high.at);
+        if (sign * high.value <= 0) break;
         low = high;
-        low_value = high_value;
       }
-      t = bias_root(low, low_value, high, high_value, enough);
+      t = find_root(low, high, enough, Tuning::kBiasTrials, balance_at);
     }
     move(t);
     w[features_] += t;
@@ -439,47 +426,21 @@ class NewtonPart {
     double low = -std::numeric_limits<double>::infinity(), high = -low;
     for (std::uint64_t i = 0; i < size(); ++i) {
       if (cost(i) == 0) continue;
-      const bool at_zero = status[i] <= 0;
-      const double slack =
-          at_zero ? z[i] - 1 - centre[i] / slope : 1 - z[i] - (1 - centre[i]) / slope;
-      if ((y_[i] > 0) == at_zero) {
-        low = std::max(low, -slack);
+      const bool at_lowest = status[i] <= Loss::kLowest;
+      const double room = at_lowest
+                              ? Loss::dual_gradient(z[i]) - (centre[i] - Loss::kLowest) / steepness
+                              : Loss::slack(z[i]) - (Loss::kHighest - centre[i]) / steepness;
+      if ((y_[i] > 0) == at_lowest) {
+        low = std::max(low, -room);
       } else {
-        high = std::min(high, slack);
+        high = std::min(high, room);
       }
     }
     const double middle = (low + high) / 2;
     return std::isfinite(middle) ? middle : 0.0;
   }
 
-  // Regula falsi; an end that stays is given less weight.
-  double bias_root(double low, double low_value, double high, double high_value, double enough) {
-    constexpr int kTrials = 100;
-    int last = 0;
-    for (int trial = 0; trial < kTrials; ++trial) {
-      if (std::abs(high_value) <= enough || high == low) break;
-      double t = low_value == high_value
-                     ? (low + high) / 2
-                     : low + (high - low) * (low_value / (low_value - high_value));
-      if (!(std::min(low, high) < t && t < std::max(low, high))) t = (low + high) / 2;
-      if (t == low || t == high) break;
-      const double value = others_ + slope_at(t);
-      if (std::abs(value) <= enough) return t;
-      if ((value > 0) == (low_value > 0)) {
-        low = t;
-        low_value = value;
-        if (last == 1) high_value /= 2;
-        last = 1;
-      } else {
-        high = t;
-        high_value = value;
-        if (last == 2) low_value /= 2;
-        last = 2;
-      }
-    }
-    return high;
-  }
-
+  const Problem& problem_;
   NewtonRows<Value> rows_;
   std::vector<std::int8_t> y_;
   std::vector<double> costs_;
@@ -492,11 +453,12 @@ class NewtonPart {
   std::size_t features_, regularised_;
   NewtonSystem& system_;
   const Simd& simd_;
+  const SmoothedLoops& loops_;
   Pool& pool_;
   std::uint64_t& touched_;
   std::vector<std::uint64_t> cuts_;
   std::vector<Block> blocks_;
-  CornerSums sums_;
+  SmoothedSums sums_;
   std::uint64_t between_ = 0;  // rows
   NewtonHessian<Value> hessian_;
   Buffer<double> d_, spare_, best_;
@@ -506,7 +468,7 @@ class NewtonPart {
   // The state; who changes it sets `stale`. v goes with the statuses, z with w.
   std::vector<double> w, v;  // of as many numbers as the system has
   Buffer<double> z, centre, status;
-  double slope = 1;
+  double steepness = 1;  // q
   bool stale = true;
 };
 

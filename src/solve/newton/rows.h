@@ -12,6 +12,7 @@
 #include "base/buffer.h"
 #include "base/pool.h"
 #include "simd/simd.h"
+#include "solve/newton/tuning.h"
 
 namespace hinge {
 
@@ -22,7 +23,8 @@ class NewtonRows {
   NewtonRows(const CsrView<Value>& m, const Simd& simd, Pool& pool)
       : m_(m), simd_(&simd), width_((m.features + 7) / 8 * 8) {
     const double entries = static_cast<double>(m.rows) * static_cast<double>(m.features);
-    if (!(static_cast<double>(m.nonzeros()) > kFullShare * entries) || m.features < 8) return;
+    if (!(static_cast<double>(m.nonzeros()) > NewtonTuning::kFullShare * entries) || m.features < 8)
+      return;
     if (m.full && width_ == m.features) {
       full_rows_ = m.values_of(0);
       return;
@@ -141,11 +143,11 @@ class NewtonRows {
 
   // Into runs of about the same number of nonzeros, few of them: each may have vectors of its own.
   std::vector<std::uint64_t> cuts() const {
-    constexpr std::uint64_t kMost = 64, kFew = std::uint64_t{1} << 15;
-    const std::uint64_t least = std::max<std::uint64_t>(kFew, 2 * m_.features);
+    const std::uint64_t least = std::max<std::uint64_t>(NewtonTuning::kLeastBlock, 2 * m_.features);
     const std::uint64_t all = full() ? rows() * width_ : m_.offsets[m_.rows] - m_.offsets[0];
     const std::uint64_t work = all + 4 * rows();
-    const std::uint64_t parts = std::clamp<std::uint64_t>(work / least, 1, kMost);
+    const std::uint64_t parts =
+        std::clamp<std::uint64_t>(work / least, 1, NewtonTuning::kMostBlocks);
     std::vector<std::uint64_t> cuts = {0};
     for (std::uint64_t p = 1; p < parts; ++p) {
       std::uint64_t row = rows() * p / parts;
@@ -161,11 +163,9 @@ class NewtonRows {
   }
 
  private:
-  static constexpr double kFullShare = 0.4;
-
   template <class RowOf, class F>
   void in_runs(std::uint64_t count, const RowOf& row, const F& f) const {
-    constexpr std::uint64_t kRun = 32;
+    constexpr std::uint64_t kRun = NewtonTuning::kRowsAtOnce;
     const Value* from[kRun];
     for (std::uint64_t k = 0; k < count; k += kRun) {
       const auto run = static_cast<std::size_t>(std::min(kRun, count - k));
@@ -175,7 +175,8 @@ class NewtonRows {
   }
 
   static std::uint64_t run_of(std::uint64_t rows) {
-    return std::clamp<std::uint64_t>(rows / 64, 256, 4096);
+    return std::clamp<std::uint64_t>(rows / NewtonTuning::kCopyRuns, NewtonTuning::kLeastCopyRun,
+                                     NewtonTuning::kMostCopyRun);
   }
 
   void fill(std::uint64_t i) {

@@ -8,10 +8,7 @@
 namespace hinge {
 namespace {
 
-constexpr std::size_t kDepth = 128;              // full rows multiplied at once
-constexpr std::size_t kPartNumbers = 1U << 20U;  // of all parts of a sum together
-constexpr std::size_t kPartTerms = 64;           // at least, for a part of its own
-constexpr std::size_t kBands = 8;                // of a sum that is too large to have parts
+constexpr std::size_t kDepth = NewtonTuning::kDepth;
 
 }  // namespace
 
@@ -26,13 +23,15 @@ NewtonSystem::NewtonSystem(const Problem& problem, const Simd& simd, Pool& pool)
       factor_(sum_.size()) {}
 
 std::size_t NewtonSystem::parts(std::size_t size) {
-  return std::clamp<std::size_t>(kPartNumbers / (size * size), 1, 8);
+  return std::clamp<std::size_t>(NewtonTuning::kPartNumbers / (size * size), 1,
+                                 NewtonTuning::kMostParts);
 }
 
 double NewtonSystem::memory(std::uint64_t dimension) {
-  if (dimension > kLargest) return 0;
+  if (dimension > NewtonTuning::kMostColumns) return 0;
   const auto size = static_cast<double>((dimension + 7) / 8 * 8);
-  const double parts = size < 1000 ? static_cast<double>(kPartNumbers) : 0;
+  const double parts =
+      size < NewtonTuning::kPartsBelow ? static_cast<double>(NewtonTuning::kPartNumbers) : 0;
   return 8 * (2 * size * size + parts + 2 * size * (kTile + kDepth));
 }
 
@@ -48,14 +47,14 @@ void NewtonSystem::add(const NewtonRows<Value>& rows, std::span<const Term> term
   if (rows.full()) return add_full(rows, terms);
   // Parts of the terms have sums of their own; or if these would be too large, each thread has some
   // rows of the one there is.
-  const std::size_t count = std::min(parts(size_), terms.size() / kPartTerms + 1);
+  const std::size_t count = std::min(parts(size_), terms.size() / NewtonTuning::kPartTerms + 1);
   if (count == 1) {
-    const std::size_t bands = size_ < 512 ? 1 : kBands;
+    const std::size_t bands = size_ < NewtonTuning::kLargeMatrix ? 1 : NewtonTuning::kBands;
     pool_.run(bands, [&](std::size_t b) {
       // The lower triangle has more entries in its last rows.
       const auto at = [&](std::size_t k) {
         return static_cast<std::size_t>(static_cast<double>(size_) *
-                                        std::sqrt(static_cast<double>(k) / kBands));
+                                        std::sqrt(static_cast<double>(k) / NewtonTuning::kBands));
       };
       add_sparse(rows, terms, sum_.data(), bands == 1 ? 0 : at(b), bands == 1 ? size_ : at(b + 1));
     });
@@ -88,8 +87,8 @@ void NewtonSystem::add_sparse(const NewtonRows<Value>& rows, std::span<const Ter
       const auto first = static_cast<std::size_t>(
           std::lower_bound(row.columns, row.columns + row.size, from) - row.columns);
       for (std::size_t k = first; k < row.size && row.columns[k] < to; ++k) {
-        simd_.add({row.columns, row.values, k + 1}, terms[t].u * static_cast<double>(row.values[k]),
-                  h + row.columns[k] * size_);
+        simd_.add(SparseRow<Value>{row.columns, row.values, k + 1},
+                  terms[t].u * static_cast<double>(row.values[k]), h + row.columns[k] * size_);
       }
     }
     if (bias_ != 0 && features_ >= from && features_ < to) {
@@ -162,7 +161,7 @@ void NewtonSystem::solve(double slope, double* x) {
   for (std::size_t i = 0; i < size_; ++i) {
     double& diagonal = factor_[i * size_ + i];
     if (free_ && i == features_) {
-      floors[i] = std::max(1e-9 * diagonal, 1e-30);
+      floors[i] = std::max(NewtonTuning::kBiasFloor * diagonal, NewtonTuning::kLeastBiasFloor);
       diagonal += floors[i];
     } else {
       diagonal += 1;

@@ -13,6 +13,7 @@
 #include "objective/problem.h"
 #include "simd/simd.h"
 #include "solve/newton/rows.h"
+#include "solve/newton/tuning.h"
 
 namespace hinge {
 
@@ -29,7 +30,7 @@ class NewtonSystem {
   std::size_t size() const { return size_; }  // coordinates, and more up to a multiple of 8
   // Whether there is a matrix at all: it is not where it would be too large. Then only size() may
   // be used.
-  bool factors() const { return size_ <= kLargest; }
+  bool factors() const { return size_ <= NewtonTuning::kMostColumns; }
 
   void clear();
   template <class Value>
@@ -41,9 +42,10 @@ class NewtonSystem {
   // What sums and factors cost, in about nanoseconds, as measured on one CPU; ratios count. A sum
   // over rows of so many entries each; a factor of n columns.
   static double sum_work(double rows, double width, double n, bool full) {
-    return rows * (full ? n * n / 40 : width * width / 4);
+    return rows *
+           (full ? n * n / NewtonTuning::kSumFull : width * width / NewtonTuning::kSumSparse);
   }
-  static double factor_work(double n) { return n * n * n / 80 + n * n; }
+  static double factor_work(double n) { return n * n * n / NewtonTuning::kFactor + n * n; }
   // Work of these, and of others who solve the system their way, since this was last asked.
   void add_work(double work) { work_ += work; }
   double take_work() { return std::exchange(work_, 0.0); }
@@ -52,8 +54,6 @@ class NewtonSystem {
   static double memory(std::uint64_t dimension);
 
  private:
-  static constexpr std::size_t kLargest = 4096;
-
   template <class Value>
   void add_sparse(const NewtonRows<Value>& rows, std::span<const Term> terms, double* h,
                   std::size_t from, std::size_t to) const;

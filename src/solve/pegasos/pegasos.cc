@@ -424,9 +424,9 @@ class Pegasos {
     const auto place = [&](std::uint64_t i) { return problem.y[i] - factor * score(i); };
     Candidate at = {.primal = std::nan(""), .factor = factor};
     double before = 0;
-    std::vector<SlopeBend> bends(m_.rows);
+    std::vector<SlopeStep> bends(m_.rows);
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      bends[i] = {.place = place(i), .rise = problem.upper(i), .item = i};
+      bends[i] = {.place = place(i), .size = problem.upper(i), .item = i};
       if (!std::isfinite(bends[i].place)) return at;
       if (problem.y[i] > 0) before -= problem.upper(i);
     }

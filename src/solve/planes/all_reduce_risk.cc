@@ -29,15 +29,17 @@ class AllReduceRisk final : public Risk {
   double value(double t) override { return std::max(0.0, comm_.sum(local_->value(t))); }
   double search(double a, double b, double t_max) override {
     return minimum_on_ranks(
-        {.a = a, .b = b, .t_max = t_max, .doubt = doubt_}, local_->rises(t_max),
-        [this](std::size_t bucket) { return local_->bends_in(bucket); }, comm_);
+        {.a = a, .b = b, .t_max = t_max, .doubt = doubt_}, local_->slope_steps(t_max),
+        [this](std::size_t bucket) { return local_->breakpoints_in(bucket); }, comm_);
   }
-  Rises rises(double t_max) override {
-    Rises rises = local_->rises(t_max);
-    comm_.sum(rises.values);
-    return rises;
+  SlopeSteps slope_steps(double t_max) override {
+    SlopeSteps steps = local_->slope_steps(t_max);
+    comm_.sum(steps.values);
+    return steps;
   }
-  std::vector<Bend> bends_in(std::size_t bucket) override { return local_->bends_in(bucket); }
+  std::vector<Breakpoint> breakpoints_in(std::size_t bucket) override {
+    return local_->breakpoints_in(bucket);
+  }
   void advance(double t) override { local_->advance(t); }
   std::vector<double> anchor() override { return local_->anchor(); }
 

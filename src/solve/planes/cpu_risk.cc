@@ -104,8 +104,8 @@ class CpuRisk final : public Risk {
   }
 
   double search(double a, double b, double t_max) override;
-  Rises rises(double t_max) override;
-  std::vector<Bend> bends_in(std::size_t bucket) override;
+  SlopeSteps slope_steps(double t_max) override;
+  std::vector<Breakpoint> breakpoints_in(std::size_t bucket) override;
 
   void advance(double t) override {
     const double shift = free_bias() && t > 0 ? best(t).at : 0;
@@ -513,23 +513,23 @@ class CpuRisk final : public Risk {
   std::uint64_t objective_ = 0, search_ = 0;
 };
 
-// Each active row adds c_i max(0, c + t d), which bends at t = -c/d if that is positive. Rises of
+// Each active row adds c_i max(0, c + t d), which bends at t = -c/d if that is positive. Steps of
 // the slope are summed in buckets of t, the bucket where the minimum lies is found, and only its
 // bends are looked at one by one.
 template <class Value>
 double CpuRisk<Value>::search(double a, double b, double t_max) {
-  Rises all = rises(t_max);
+  SlopeSteps all = slope_steps(t_max);
   if (!(b + all.slope() < 0)) return 0;
   const Bucket bucket = find_bucket(a, b, all);
   LineSearch inside(a, bucket.slope);
-  if (bucket.rise > 0) inside.add_bends(bends_in(bucket.number));
+  if (bucket.step > 0) inside.add_breakpoints(breakpoints_in(bucket.number));
   return std::min(t_max, inside.minimum());
 }
 
 template <class Value>
-Rises CpuRisk<Value>::rises(double t_max) {
+SlopeSteps CpuRisk<Value>::slope_steps(double t_max) {
   struct Part {
-    std::array<double, Bends::kBuckets + 1> rise{};  // the last: of rows that do not bend
+    std::array<double, Breakpoints::kBuckets + 1> rise{};  // the last: of rows that do not bend
     double slope = 0;
     std::uint64_t bends = 0;
   };
@@ -537,28 +537,29 @@ Rises CpuRisk<Value>::rises(double t_max) {
   std::vector<Part> parts(active_.blocks());
   rows_.for_blocks(active_, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
     Part& part = parts[block];
-    Bends run;
-    for (std::uint64_t from = begin; from < end; from += Bends::kRun) {
-      const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(Bends::kRun, end - from));
+    Breakpoints run;
+    for (std::uint64_t from = begin; from < end; from += Breakpoints::kRun) {
+      const auto size =
+          static_cast<std::size_t>(std::min<std::uint64_t>(Breakpoints::kRun, end - from));
       for (std::size_t j = 0; j < size; ++j) {
         const std::uint64_t i = active_.row(from + j);
         const auto [c, d] = hinge_of(i);
         run.c[j] = c;
         run.d[j] = d;
-        run.rise[j] = rows_.cost(i);
+        run.step[j] = rows_.cost(i);
       }
-      for (std::size_t j = size; j < Bends::kRun; ++j) run.c[j] = run.d[j] = run.rise[j] = 0;
-      part.slope += rows_.simd.find_bends(run, t_max);
+      for (std::size_t j = size; j < Breakpoints::kRun; ++j) run.c[j] = run.d[j] = run.step[j] = 0;
+      part.slope += find_breakpoints(run, t_max, rows_.simd);
       for (std::size_t j = 0; j < size; ++j) {
-        part.rise[static_cast<std::size_t>(run.bucket[j])] += run.rise[j];
-        part.bends += run.bucket[j] < Bends::kBuckets ? 1 : 0;
+        part.rise[static_cast<std::size_t>(run.bucket[j])] += run.step[j];
+        part.bends += run.bucket[j] < Breakpoints::kBuckets ? 1 : 0;
         bucket_[from + j] = static_cast<std::uint8_t>(run.bucket[j]);
       }
     }
   });
-  Rises sum;
+  SlopeSteps sum;
   for (const Part& part : parts) {
-    for (std::size_t k = 0; k < Rises::kBuckets; ++k) sum.in(k) += part.rise[k];
+    for (std::size_t k = 0; k < SlopeSteps::kBuckets; ++k) sum.in(k) += part.rise[k];
     sum.slope() += part.slope;
     search_ += part.bends;
   }
@@ -571,8 +572,8 @@ Rises CpuRisk<Value>::rises(double t_max) {
 }
 
 template <class Value>
-std::vector<Bend> CpuRisk<Value>::bends_in(std::size_t bucket) {
-  std::vector<std::vector<Bend>> parts(active_.blocks());
+std::vector<Breakpoint> CpuRisk<Value>::breakpoints_in(std::size_t bucket) {
+  std::vector<std::vector<Breakpoint>> parts(active_.blocks());
   rows_.for_blocks(active_, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t k = begin; k < end; ++k) {
       if (bucket_[k] != bucket) continue;
@@ -581,8 +582,8 @@ std::vector<Bend> CpuRisk<Value>::bends_in(std::size_t bucket) {
       parts[block].push_back({-c / d, rows_.cost(i) * std::abs(d)});
     }
   });
-  std::vector<Bend> all;
-  for (const std::vector<Bend>& part : parts) all.insert(all.end(), part.begin(), part.end());
+  std::vector<Breakpoint> all;
+  for (const std::vector<Breakpoint>& part : parts) all.insert(all.end(), part.begin(), part.end());
   return all;
 }
 

@@ -78,8 +78,8 @@ class Risk {
   virtual double search(double a, double b, double t_max) = 0;
   // What a search looks at (line_search.h), where others have rows too: the slope of
   // R_active(point(t)) without bends at t_max and beyond, and the bends of a bucket after that.
-  virtual Rises rises(double t_max) = 0;
-  virtual std::vector<Bend> bends_in(std::size_t bucket) = 0;
+  virtual SlopeSteps slope_steps(double t_max) = 0;
+  virtual std::vector<Breakpoint> breakpoints_in(std::size_t bucket) = 0;
   // anchor <- point(t)
   virtual void advance(double t) = 0;
   // The anchor itself.

@@ -91,13 +91,14 @@ class RankedRisk final : public Risk {
   double search(double a, double b, double t_max) override {
     return same<double>([&](Risk& r) { return r.search(a, b, t_max); });
   }
-  Rises rises(double t_max) override {
-    return {same<decltype(Rises::values)>([&](Risk& r) { return r.rises(t_max).values; })};
+  SlopeSteps slope_steps(double t_max) override {
+    return {
+        same<decltype(SlopeSteps::values)>([&](Risk& r) { return r.slope_steps(t_max).values; })};
   }
-  std::vector<Bend> bends_in(std::size_t bucket) override {
-    std::vector<std::vector<Bend>> parts(parts_.size());
-    call([&](Risk& r, std::size_t k) { parts[k] = r.bends_in(bucket); });
-    std::vector<Bend> all;
+  std::vector<Breakpoint> breakpoints_in(std::size_t bucket) override {
+    std::vector<std::vector<Breakpoint>> parts(parts_.size());
+    call([&](Risk& r, std::size_t k) { parts[k] = r.breakpoints_in(bucket); });
+    std::vector<Breakpoint> all;
     for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
     return all;
   }

@@ -13,15 +13,15 @@
 
 namespace hinge {
 
-struct ShortRows {
+struct QuantisedRows {
   std::uint64_t rows = 0;
-  Buffer<std::int16_t> values;  // as Descent::shorts
+  Buffer<std::int16_t> values;  // as Descent::quantised has them
 
   // |x|^2 of row i < rows, as the first visit finds it, too.
   double square(const CsrView<double>& m, std::uint64_t i) const;
 
   // As many as so many bytes hold; values are between 1e-15 and 1e15, or 0. Throws Interrupted.
-  ShortRows(const CsrView<double>& m, std::uint64_t bytes, const Simd& simd, Pool& pool);
+  QuantisedRows(const CsrView<double>& m, std::uint64_t bytes, const Simd& simd, Pool& pool);
 };
 
 }  // namespace hinge

@@ -1,4 +1,4 @@
-#include "rows/short_rows.h"
+#include "rows/quantised_rows.h"
 
 #include <gtest/gtest.h>
 
@@ -21,46 +21,46 @@ const CsrView<double>& doubles(const Dataset& data) {
   return std::get<CsrView<double>>(data.view());
 }
 
-TEST(ShortRows, NoEntryIsOffByMoreThanHalfAStep) {
+TEST(QuantisedRows, NoEntryIsOffByMoreThanHalfAStep) {
   const Dataset data = testing::random_dataset(
       {.rows = 500, .features = 300, .nonzeros = 21, .precision = Precision::f64});
   const CsrView<double>& m = doubles(data);
   Pool one(1), four(4);
-  const ShortRows shorts(m, 1 << 20, best_simd(), one), same(m, 1 << 20, best_simd(), four);
+  const QuantisedRows shorts(m, 1 << 20, best_simd(), one), same(m, 1 << 20, best_simd(), four);
   ASSERT_EQ(shorts.rows, m.rows);
   const auto equal = [](std::int16_t a, std::int16_t b) { return a == b; };
   EXPECT_TRUE(std::ranges::equal(shorts.values.span(), same.values.span(), equal));
   for (std::uint64_t i = 0; i < m.rows; ++i) {
-    const std::int16_t* const at = shorts.values.data() + m.offsets[i] + Shortened::kPlaces * i;
-    Shortened with = {};
+    const std::int16_t* const at = shorts.values.data() + m.offsets[i] + Quantisation::kPlaces * i;
+    Quantisation with = {};
     std::memcpy(&with, at, sizeof with);
     double square = 0;
     for (std::size_t k = 0; k < m.size_of(i); ++k) {
       const double value = m.values_of(i)[k], step = static_cast<double>(with.scale);
-      EXPECT_LE(std::abs(value - step * at[Shortened::kPlaces + k]), 0.501 * step);
+      EXPECT_LE(std::abs(value - step * at[Quantisation::kPlaces + k]), 0.501 * step);
       square += value * value;
     }
     EXPECT_NEAR(shorts.square(m, i), square, 1e-6 * square);
   }
 }
 
-TEST(ShortRows, AreAsManyAsFit) {
+TEST(QuantisedRows, AreAsManyAsFit) {
   const Dataset data = testing::random_dataset(
       {.rows = 100, .features = 30, .nonzeros = 5, .precision = Precision::f64});
   const CsrView<double>& m = doubles(data);
   Pool pool(1);
   for (std::uint64_t bytes = 0; bytes < 2500; bytes += 7) {
-    const ShortRows shorts(m, bytes, best_simd(), pool);
+    const QuantisedRows shorts(m, bytes, best_simd(), pool);
     EXPECT_TRUE(shorts.rows == 0 || shorts.values.size() * sizeof(std::int16_t) <= bytes);
     const std::uint64_t next = shorts.rows + 1;
     EXPECT_TRUE(shorts.rows == m.rows ||
-                (m.offsets[next] + Shortened::kPlaces * next + 7) * sizeof(std::int16_t) > bytes);
+                (m.offsets[next] + Quantisation::kPlaces * next + 7) * sizeof(std::int16_t) > bytes);
   }
 }
 
 // Rows that are only nearly those of the problem, and off by a tenth of it: descent notices, and
 // goes on with the rows as they are.
-TEST(ShortRows, WhatTheyLoseIsFound) {
+TEST(QuantisedRows, WhatTheyLoseIsFound) {
   const Dataset data = testing::random_dataset(
       {.rows = 400, .features = 100, .nonzeros = 9, .precision = Precision::f64});
   const CsrView<double>& m = doubles(data);
@@ -72,7 +72,7 @@ TEST(ShortRows, WhatTheyLoseIsFound) {
   const std::vector<std::int8_t> y = signs(data, 1);
   const Problem problem = {.data = &data, .y = y, .cost = 1};
   Pool pool(2);
-  const ShortRows shorts(others, 1 << 20, best_simd(), pool);
+  const QuantisedRows shorts(others, 1 << 20, best_simd(), pool);
   const auto solve = [&](const SolverOptions& options) {
     const Stopwatch clock;
     const std::function<void(const Progress&)> nobody;
