@@ -6,6 +6,7 @@
 
 #include "fuzz.h"
 #include "simd/simd.h"
+#include "solve/dual/descent.h"
 
 namespace hinge::fuzz {
 namespace {
@@ -104,7 +105,7 @@ void compare_floats(Bytes bytes) {
                                      .cost = 1,
                                      .rest = 1e300,
                                      .w = to.data()};
-    simd.descend(descent, &row, 1, 1);
+    descent_loops(simd, LossKind::hinge).descend(descent, &row, 1, 1);
     return row.alpha;
   };
   std::vector<float> expected = w;

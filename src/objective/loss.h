@@ -107,9 +107,7 @@ struct Hinge {
   HINGE_ANYWHERE static inline double conjugate(double a) {
     return a >= kLowest && a <= kHighest ? -a : std::numeric_limits<double>::infinity();
   }
-  // What alpha inside its range adds to D besides its part in -1/2 |v|^2: -U l*(-alpha/U), not
-  // negative, in so many operations.
-  static constexpr double kGainRoundings = 0;
+  // What alpha inside its range adds to D besides its part in -1/2 |v|^2: -U l*(-alpha/U).
   template <class T>
   HINGE_ANYWHERE static inline T dual_gain(T alpha, T /*upper*/ = {}) {
     return alpha;
@@ -160,6 +158,13 @@ struct Hinge {
     if (most <= 0) return {};
     return {most, off};
   }
+  // dual_gain() as `more` - `less`, neither of which is negative nor off by more than
+  // kGainRoundings roundings.
+  struct Gain {
+    double more = 0, less = 0;
+  };
+  static constexpr double kGainRoundings = 0;
+  static inline Gain enclose_gain(double alpha, double /*upper*/) { return {alpha, 0}; }
 
  private:
   template <class T>

@@ -281,8 +281,13 @@ Interval dual_value(const Problem& problem, std::span<const double> alpha,
   Combination& all = parts[0];
   std::vector<double>& v = all.chunk;
   if (problem.free_bias) v.back() = all.bias.sum + all.bias.error;
+  const GainSums own = gain_of<Loss>(problem, alpha);
   double sums[] = {sum_of(alpha, [](double a) { return std::abs(a); }),
-                   gain_of<Loss>(problem, alpha), all.squares, all.rows, all.products};
+                   own.more,
+                   own.less,
+                   all.squares,
+                   all.rows,
+                   all.products};
   double ranks = 0, alphas = static_cast<double>(alpha.size()),
          joints = static_cast<double>(parts.size()),
          chunk =
@@ -296,7 +301,7 @@ Interval dual_value(const Problem& problem, std::span<const double> alpha,
     comm->sum(sums);
     comm->sum(v);
   }
-  const auto [total, gain, squares, rows, products] = sums;
+  const auto [total, more, less, squares, rows, products] = sums;
   if (total == 0) return {};
   const double additions = (rows + 2 * joints + 2) * kUnit;
   if (!(additions < 0x1p-12)) return {-std::numeric_limits<double>::infinity(), 0};
@@ -311,12 +316,12 @@ Interval dual_value(const Problem& problem, std::span<const double> alpha,
   const double off = up(up(share * length) + products * kTiny);
 
   const double alpha_depth = sum_depth(static_cast<std::size_t>(alphas)) + ranks;
-  const Interval sum = enclose_sum(gain, alpha_depth + Loss::kGainRoundings, 0);
+  const Interval gain = enclose_gain<Loss>({more, less}, rows, alpha_depth);
   const Interval half = half_square(std::span<const double>(v).first(problem.regularised()));
   const double long_norm = up(up(up(std::sqrt(up(2 * half.high))) * (1 + 4 * kUnit)) + off);
   const double short_norm = std::max(0.0, std::sqrt(2 * half.low) * (1 - 8 * kUnit) - off);
-  Interval dual = {down(sum.low - up(up(long_norm * long_norm) / 2)),
-                   up(sum.high - down(down(short_norm * short_norm) / 2))};
+  Interval dual = {down(gain.low - up(up(long_norm * long_norm) / 2)),
+                   up(gain.high - down(down(short_norm * short_norm) / 2))};
   if (problem.free_bias) {
     // sum_i alpha_i y_i should be 0. What is left of it costs as much times |b| at the optimum,
     // where the loss breaks at the margin of some row, y_i b = kCorner - y_i <w,x_i>, and

@@ -8,12 +8,37 @@
 
 namespace hinge {
 
-// sum_i -U_i l*(-alpha_i / U_i): no term is negative, and each goes through Loss::kGainRoundings
-// operations before it is added (sum_depth() of them).
+// Sums of terms that are not negative, of which `less` is to be taken from `more`.
+struct GainSums {
+  double more = 0, less = 0;
+};
+
+// sum_i -U_i l*(-alpha_i / U_i). A term goes through Loss::kGainRoundings operations and the
+// additions of sum_depth().
 template <class Loss>
-double gain_of(const Problem& problem, std::span<const double> alpha) {
-  return sum_of_terms(alpha.size(),
-                      [&](std::size_t i) { return Loss::dual_gain(alpha[i], problem.upper(i)); });
+GainSums gain_of(const Problem& problem, std::span<const double> alpha) {
+  GainSums sums, block;
+  for (std::size_t i = 0; i < alpha.size(); ++i) {
+    const auto [more, less] = Loss::enclose_gain(alpha[i], problem.upper(i));
+    block.more += more;
+    block.less += less;
+    if ((i + 1) % kSumBlock != 0 && i + 1 != alpha.size()) continue;
+    sums.more += block.more;
+    sums.less += block.less;
+    block = {};
+  }
+  return sums;
+}
+
+// What they are in real arithmetic, where each of so many terms went through so many additions.
+template <class Loss>
+Interval enclose_gain(const GainSums& sums, double terms, double additions) {
+  const double roundings = additions + Loss::kGainRoundings;
+  const double products = Loss::kGainRoundings * terms;  // that may have underflowed
+  const Interval more = enclose_sum(sums.more, roundings, products);
+  if (sums.less == 0) return more;
+  const Interval less = enclose_sum(sums.less, roundings, products);
+  return {down(more.low - less.high), up(more.high - less.low)};
 }
 
 }  // namespace hinge

@@ -394,11 +394,12 @@ std::vector<Proof> certify(std::span<const Problem> problems, const KernelFuncti
         proofs.push_back(make_proof(primal, nullptr));
         continue;
       }
-      const double gain = gain_of<Loss>(problems[c], alphas[c]);
-      const Interval sum = enclose_sum(gain, sum_depth(alphas[c].size()) + Loss::kGainRoundings, 0);
-      Interval dual = {down(sum.low - up(duals[c].high / 2)),
-                       up(sum.high - std::max(0.0, down(duals[c].low / 2)))};
-      if (gain == 0) dual = {};
+      const auto rows = static_cast<double>(alphas[c].size());
+      const GainSums sums = gain_of<Loss>(problems[c], alphas[c]);
+      const Interval gain = enclose_gain<Loss>(sums, rows, sum_depth(alphas[c].size()));
+      Interval dual = {down(gain.low - up(duals[c].high / 2)),
+                       up(gain.high - std::max(0.0, down(duals[c].low / 2)))};
+      if (sums.more == 0 && sums.less == 0) dual = {};
       proofs.push_back(make_proof(primal, &dual));
     }
     return proofs;

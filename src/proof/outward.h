@@ -83,19 +83,15 @@ inline double sum_depth(std::size_t size) {
   return static_cast<double>((size < kSumBlock ? size : kSumBlock) + size / kSumBlock + 1);
 }
 template <class Term>
-double sum_of_terms(std::size_t count, const Term& term) {  // term(k) for k < count
+double sum_of(std::span<const double> v, const Term& term) {
   double sum = 0;
-  for (std::size_t from = 0; from < count; from += kSumBlock) {
+  for (std::size_t from = 0; from < v.size(); from += kSumBlock) {
     double block = 0;
-    const std::size_t size = count - from < kSumBlock ? count - from : kSumBlock;
-    for (std::size_t k = from; k < from + size; ++k) block += term(k);
+    const std::size_t size = v.size() - from < kSumBlock ? v.size() - from : kSumBlock;
+    for (const double x : v.subspan(from, size)) block += term(x);
     sum += block;
   }
   return sum;
-}
-template <class Term>
-double sum_of(std::span<const double> v, const Term& term) {
-  return sum_of_terms(v.size(), [&](std::size_t k) { return term(v[k]); });
 }
 
 // 1/2 |v|^2

@@ -21,11 +21,11 @@ Crossing sorted_crossing(double slope, BendList bends) {
   std::ranges::sort(bends, {}, [](const SlopeStep& b) { return std::tuple(b.place, b.item); });
   for (std::size_t k = 0; k < bends.size(); ++k) {
     const SlopeStep& b = bends[k];
-    if (slope + b.rise < 0 && k + 1 < bends.size()) {
-      slope += b.rise;
+    if (slope + b.size < 0 && k + 1 < bends.size()) {
+      slope += b.size;
       continue;
     }
-    const double share = b.rise > 0 ? std::clamp(-slope / b.rise, 0.0, 1.0) : 0.0;
+    const double share = b.size > 0 ? std::clamp(-slope / b.size, 0.0, 1.0) : 0.0;
     return {.at = b.place, .item = b.item, .share = share};
   }
   return {};
@@ -41,9 +41,9 @@ BendList random_bends(std::uint64_t count, std::uint64_t places, Random& random)
   }
   return bends;
 }
-double rise_of(const BendList& bends) {
+double size_of_all(const BendList& bends) {
   double sum = 0;
-  for (const SlopeStep& b : bends) sum += b.rise;
+  for (const SlopeStep& b : bends) sum += b.size;
   return sum;
 }
 void expect_same(const Crossing& found, const Crossing& wanted) {
@@ -54,12 +54,12 @@ void expect_same(const Crossing& found, const Crossing& wanted) {
 
 Crossing find(CrossingSearch& search, const BendList& bends, std::span<const std::uint64_t> cuts,
               double slope, double guess, Pool& pool) {
-  std::vector<double> places, rises;
+  std::vector<double> places, sizes;
   for (const SlopeStep& b : bends) {
     places.push_back(b.place);
-    rises.push_back(b.rise);
+    sizes.push_back(b.size);
   }
-  return search.find(places, rises, cuts, slope, guess, pool);
+  return search.find(places, sizes, cuts, slope, guess, pool);
 }
 
 TEST(FindCrossing, AsBySorting) {
@@ -68,7 +68,7 @@ TEST(FindCrossing, AsBySorting) {
     // No two at one place, a few places, all at one.
     const std::uint64_t places[] = {0, 7, 1};
     BendList bends = random_bends(1 + random.below(40), places[round % 3], random);
-    const double all = rise_of(bends);
+    const double all = size_of_all(bends);
     // Also a slope that never crosses, as rounding may have it.
     for (const double slope :
          {-all * random.uniform(), -std::floor(all / 2), -all, 0.0, 1.0, -all - 1}) {
@@ -84,16 +84,16 @@ TEST(FindCrossing, RisesOfAnySize) {
     BendList bends = random_bends(50, 0, random);
     double all = 0;
     for (SlopeStep& b : bends) {
-      b.rise = random.below(5) == 0 ? 0.0 : std::pow(10.0, 24 * random.uniform() - 12);
-      all += b.rise;
+      b.size = random.below(5) == 0 ? 0.0 : std::pow(10.0, 24 * random.uniform() - 12);
+      all += b.size;
     }
     const double slope = -all * random.uniform();
     const Crossing c = find_crossing(slope, bends);
     // What lies before it and its own share make the slope 0.
     double left = slope;
     for (const SlopeStep& b : bends) {
-      if (c.passed(b.place, b.item)) left += b.rise;
-      if (b.item == c.item) left += c.share * b.rise;
+      if (c.passed(b.place, b.item)) left += b.size;
+      if (b.item == c.item) left += c.share * b.size;
     }
     EXPECT_NEAR(left, 0, 1e-13 * all);
   }
@@ -113,7 +113,7 @@ TEST(CrossingSearch, AsBySortingWhateverCameBefore) {
       const double way = round % 50 == 49 ? 100.0 : std::pow(0.8, round % 50);
       const double all = way * (random.uniform() - 0.5);
       for (SlopeStep& b : bends) b.place += places == 0 ? way * random.uniform() / 10 : all;
-      const double slope = -rise_of(bends) * (0.4 + 0.2 * random.uniform());
+      const double slope = -size_of_all(bends) * (0.4 + 0.2 * random.uniform());
       const Crossing wanted = sorted_crossing(slope, bends);
       expect_same(find(one, bends, cuts, slope, guess, alone), wanted);
       expect_same(find(four, bends, cuts, slope, guess, together), wanted);
@@ -168,7 +168,7 @@ TEST(CrossingSearch, PlacesThatAreNoNumbers) {
   Random random(5);
   BendList bends = random_bends(500, 0, random);
   const std::vector<std::uint64_t> cuts = {0, 250, 500};
-  const double slope = -rise_of(bends) / 2;
+  const double slope = -size_of_all(bends) / 2;
   CrossingSearch search;
   Pool pool(1);
   const double guess = find(search, bends, cuts, slope, 0, pool).at;

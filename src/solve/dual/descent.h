@@ -58,6 +58,9 @@ struct Descent {
   double rest;
   Weight* w;
   double stride = 1;
+  // w goes so many times as far as its variable says, as if others took the same step elsewhere;
+  // whoever sets it divides `stride` by it (solve/dual/lane.h).
+  double stiffness = 1;
   // With w in floats, the first rows of the data in 16 bits a value. Row i is at its offset +
   // i Quantisation::kPlaces: a Quantisation, then its values. Behind the last seven more can be
   // read.

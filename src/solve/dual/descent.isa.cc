@@ -115,7 +115,7 @@ HINGE_INLINE void end_visit(Descent<Value, Weight>& d, DescentRow& row, const X&
   row.asleep = std::max(g - most, least - g) > d.rest;
   d.awake += row.asleep ? 0 : 1;
   const double to = Loss::dual_step(alpha, upper, gradient, row.curvature, d.stride);
-  const double a = (to - alpha) * row.y;
+  const double a = (to - alpha) * row.y * d.stiffness;
   row.alpha = to;
   if (a == 0) return;
   d.inside += to > lowest && to < highest ? 1 : 0;

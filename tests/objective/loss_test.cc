@@ -1,0 +1,310 @@
+// The contract of every loss (objective/loss.h): formulas against numeric searches, and vectors
+// against numbers. A loss that is added to hinge is added to Losses.
+#include "objective/loss.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "base/random.h"
+#include "objective/line_search.h"
+#include "objective/other_losses.h"
+#include "simd/lanes.h"
+#include "simd_reference.h"
+
+namespace hinge {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int kRounds = 400;
+constexpr double kFar = 30;  // margins and shares that are looked at
+
+// The largest value of a concave function between two places, found by thirds.
+template <class F>
+double largest(double from, double to, const F& f) {
+  for (int k = 0; k < 200; ++k) {
+    const double a = from + (to - from) / 3, b = to - (to - from) / 3;
+    (f(a) < f(b) ? from : to) = f(a) < f(b) ? a : b;
+  }
+  return f((from + to) / 2);
+}
+
+template <class Loss>
+class LossContract : public ::testing::Test {
+ protected:
+  double margin() { return 8 * random_.uniform() - 4; }
+  double upper() { return std::pow(10.0, 4 * random_.uniform() - 2); }
+  // A share inside the range: now and then one of its ends.
+  double share() {
+    const double lowest = std::max(Loss::kLowest, -5.0), highest = std::min(Loss::kHighest, 5.0);
+    const double shares[] = {lowest, highest, lowest + (highest - lowest) * random_.uniform(), 0};
+    return shares[random_.below(4)];
+  }
+  // Whether slope() jumps or bends so near that differences mean nothing.
+  static bool rough(double z) {
+    const auto near = [z](double place) { return std::abs(z - place) < 1e-3; };
+    return near(Loss::kCorner) || std::ranges::any_of(Loss::kBreakpoints, near);
+  }
+  // By l* as it is defined: a loss' own formula is held to it by ConjugateIsTheMaximum.
+  static double gain(double alpha, double upper) { return -upper * Loss::conjugate(alpha / upper); }
+
+  Random random_{31};
+};
+
+using Losses = ::testing::Types<Hinge, testing::SquaredHinge, testing::TwoSided>;
+TYPED_TEST_SUITE(LossContract, Losses);
+
+TYPED_TEST(LossContract, IsConvexAndItsSlopeIsThatOfDifferences) {
+  using Loss = TypeParam;
+  constexpr double kStep = 1e-6;
+  for (int round = 0; round < kRounds; ++round) {
+    const double z = this->margin(), other = this->margin();
+    EXPECT_GE(Loss::value(z), 0);
+    EXPECT_LE(Loss::value((z + other) / 2), (Loss::value(z) + Loss::value(other)) / 2 + 1e-12);
+    EXPECT_GE(Loss::value(other), Loss::value(z) + Loss::slope(z) * (other - z) - 1e-12);
+    EXPECT_EQ(Loss::inside(z), Loss::slope(z) != 0);
+    if (this->rough(z)) continue;
+    EXPECT_NEAR(Loss::slope(z), (Loss::value(z + kStep) - Loss::value(z - kStep)) / (2 * kStep),
+                1e-7);
+    EXPECT_NEAR(Loss::curvature(z), (Loss::slope(z + kStep) - Loss::slope(z - kStep)) / (2 * kStep),
+                1e-7);
+  }
+}
+
+TYPED_TEST(LossContract, BreakpointsAndJumpsMakeIt) {
+  using Loss = TypeParam;
+  ASSERT_EQ(std::size(Loss::kBreakpoints), std::size(Loss::kJumps));
+  EXPECT_EQ(Loss::kSmooth, std::size(Loss::kBreakpoints) == 0);
+  if constexpr (!Loss::kSmooth) {
+    const auto pieces = [](double z) {
+      double sum = Loss::kLastSlope * z;
+      for (std::size_t k = 0; k < std::size(Loss::kBreakpoints); ++k) {
+        sum += Loss::kJumps[k] * std::max(0.0, Loss::kBreakpoints[k] - z);
+      }
+      return sum;
+    };
+    const double constant = Loss::value(0.0) - pieces(0);
+    for (int round = 0; round < kRounds; ++round) {
+      const double z = this->margin();
+      EXPECT_NEAR(Loss::value(z), pieces(z) + constant, 1e-12);
+    }
+    for (const double place : Loss::kBreakpoints) {
+      EXPECT_EQ(Loss::slope(place), Loss::slope(place + 1e-9)) << "from the right";
+      EXPECT_NE(Loss::slope(place), Loss::slope(place - 1e-9));
+    }
+  }
+}
+
+// The minimum of a sum of losses along a ray, against a search by thirds.
+TYPED_TEST(LossContract, LineSearchFindsItsMinimum) {
+  using Loss = TypeParam;
+  if constexpr (!Loss::kSmooth) {
+    for (int round = 0; round < 50; ++round) {
+      const double a = 0.1 + this->random_.uniform(), b = this->random_.uniform() - 0.5;
+      std::vector<double> u(20), z(20), dz(20);
+      LineSearch search(a, b);
+      for (std::size_t i = 0; i < u.size(); ++i) {
+        u[i] = this->random_.uniform();
+        z[i] = this->margin();
+        dz[i] = this->margin();
+        search.template add_loss<Loss>(u[i], z[i], dz[i]);
+      }
+      const auto minus_f = [&](double t) {
+        double sum = a / 2 * t * t + b * t;
+        for (std::size_t i = 0; i < u.size(); ++i) sum += u[i] * Loss::value(z[i] + t * dz[i]);
+        return -sum;
+      };
+      EXPECT_NEAR(minus_f(search.minimum()), largest(0, 1000, minus_f), 1e-9) << round;
+    }
+  }
+}
+
+TYPED_TEST(LossContract, MarginsAreKeptByTheirDifferenceFromTheCorner) {
+  using Loss = TypeParam;
+  for (int round = 0; round < kRounds; ++round) {
+    const double z = this->margin(), gradient = Loss::dual_gradient(z);
+    EXPECT_EQ(gradient, z - Loss::kCorner);
+    EXPECT_EQ(Loss::slack(z), -gradient);
+    EXPECT_NEAR(Loss::margin_of(gradient), z, 1e-15 * 8);
+    EXPECT_NEAR(Loss::value_by_gradient(gradient), Loss::value(z), 1e-14);
+  }
+}
+
+TYPED_TEST(LossContract, ConjugateIsTheMaximum) {
+  using Loss = TypeParam;
+  for (int round = 0; round < kRounds; ++round) {
+    const double a = this->share();
+    const double most = largest(-kFar, kFar, [a](double z) { return -a * z - Loss::value(z); });
+    EXPECT_NEAR(Loss::conjugate(a), most, 1e-9) << a;
+  }
+  for (const double end : {Loss::kLowest - 0.5, Loss::kHighest + 0.5}) {
+    if (std::isinf(end)) continue;
+    EXPECT_EQ(Loss::conjugate(end), kInfinity);
+    EXPECT_GT(largest(-1e6, 1e6, [&](double z) { return -end * z - Loss::value(z); }), 1e5);
+  }
+}
+
+TYPED_TEST(LossContract, RangeOfTheDualVariable) {
+  using Loss = TypeParam;
+  ASSERT_LE(Loss::kLowest, 0);
+  ASSERT_GE(Loss::kHighest, 0);
+  for (int round = 0; round < kRounds; ++round) {
+    const double upper = this->upper();
+    EXPECT_EQ(Loss::lowest(upper), Loss::kLowest * upper);
+    EXPECT_EQ(Loss::highest(upper), Loss::kHighest * upper);
+    const double best = -Loss::slope(this->margin());
+    EXPECT_GE(best, Loss::kLowest);
+    EXPECT_LE(best, Loss::kHighest);
+  }
+  EXPECT_EQ(Loss::lowest(0.0), 0);  // of a row that does not count
+  EXPECT_EQ(Loss::highest(0.0), 0);
+}
+
+TYPED_TEST(LossContract, GainAndGradientsAreThoseOfTheConjugate) {
+  using Loss = TypeParam;
+  for (int round = 0; round < kRounds; ++round) {
+    const double upper = this->upper(), a = this->share(), alpha = upper * a, z = this->margin();
+    const double tiny = 1e-12 * upper * 100;
+    EXPECT_NEAR(Loss::dual_gain(alpha, upper), this->gain(alpha, upper), tiny);
+    EXPECT_NEAR(Loss::lower_bound(alpha, upper, z), this->gain(alpha, upper) - alpha * z, tiny);
+    EXPECT_LE(Loss::lower_bound(alpha, upper, z), upper * Loss::value(z) + tiny);
+    EXPECT_NEAR(Loss::gap(Loss::dual_gradient(z), alpha, upper),
+                upper * Loss::value(z) - Loss::lower_bound(alpha, upper, z), tiny);
+    const double best = -Loss::slope(z) * upper;  // where nothing is left between the two
+    EXPECT_NEAR(Loss::gap(Loss::dual_gradient(z), best, upper), 0, tiny);
+    const double step = 1e-6 * upper;
+    if (a == 0 || alpha - step < Loss::lowest(upper) || alpha + step > Loss::highest(upper)) {
+      continue;
+    }
+    const double slope =
+        z - (this->gain(alpha + step, upper) - this->gain(alpha - step, upper)) / (2 * step);
+    EXPECT_NEAR(Loss::full_gradient(Loss::dual_gradient(z), alpha, upper), slope, 1e-7);
+  }
+}
+
+// D along one variable, as exactly as a search finds its best.
+TYPED_TEST(LossContract, DualStepGoesToTheBest) {
+  using Loss = TypeParam;
+  for (int round = 0; round < kRounds; ++round) {
+    const double upper = this->upper(), alpha = upper * this->share(), z = this->margin();
+    const double square = this->upper(), gradient = Loss::dual_gradient(z);
+    const auto gain_of = [&](double to) {
+      return this->gain(to, upper) - (to - alpha) * z - (to - alpha) * (to - alpha) * square / 2;
+    };
+    const double lowest = std::max(Loss::lowest(upper), -1e4);
+    const double highest = std::min(Loss::highest(upper), 1e4);
+    const double to = Loss::dual_step(alpha, upper, gradient, square);
+    ASSERT_GE(to, lowest);
+    ASSERT_LE(to, highest);
+    const double most = largest(lowest, highest, gain_of);
+    EXPECT_NEAR(gain_of(to), most, 1e-9 * (1 + std::abs(most))) << alpha << " " << z;
+    // A part of the way, or further, but for the bounds.
+    for (const double stride : {0.5, 1.5}) {
+      const double there = Loss::dual_step(alpha, upper, gradient, square, stride);
+      EXPECT_GE(there, lowest);
+      EXPECT_LE(there, highest);
+      EXPECT_GE((there - alpha) * (to - alpha), 0);
+      EXPECT_GE(gain_of(there), gain_of(alpha) - 1e-9 * (1 + std::abs(most)));
+    }
+  }
+}
+
+TYPED_TEST(LossContract, ProxIsTheBestShare) {
+  using Loss = TypeParam;
+  for (int round = 0; round < kRounds; ++round) {
+    const double centre = this->share(), z = this->margin(), steepness = this->upper();
+    const auto worth = [&](double a) {
+      return -Loss::conjugate(a) - a * z - (a - centre) * (a - centre) / (2 * steepness);
+    };
+    const double a = Loss::prox(centre, z, steepness);
+    ASSERT_GE(a, Loss::kLowest);
+    ASSERT_LE(a, Loss::kHighest);
+    const double most =
+        largest(std::max(Loss::kLowest, -1e4), std::min(Loss::kHighest, 1e4), worth);
+    EXPECT_NEAR(worth(a), most, 1e-9 * (1 + std::abs(most))) << centre << " " << z;
+  }
+}
+
+// Whatever the true slack is, within what is known of it.
+TYPED_TEST(LossContract, EnclosuresHoldTheLoss) {
+  using Loss = TypeParam;
+  constexpr double kRounding = 1e-15;
+  for (int round = 0; round < kRounds; ++round) {
+    const double slack = 2 * this->random_.uniform() - 1;
+    const double off = std::pow(10.0, -10 * this->random_.uniform());
+    const auto [most, doubt] = Loss::enclose(slack, off);
+    for (const double share : {-1.0, -0.7, 0.0, 0.3, 1.0}) {
+      const double loss = Loss::value(Loss::kCorner - (slack + share * off));
+      EXPECT_LE(loss, most + kRounding) << slack << " " << off;
+      EXPECT_GE(loss, most - 2 * doubt - kRounding) << slack << " " << off;
+    }
+    const double upper = this->upper(), alpha = upper * this->share();
+    const auto [more, less] = Loss::enclose_gain(alpha, upper);
+    EXPECT_GE(more, 0);
+    EXPECT_GE(less, 0);
+    EXPECT_NEAR(more - less, this->gain(alpha, upper), 1e-10 * upper);
+  }
+  EXPECT_TRUE(std::isnan(Loss::enclose(std::nan(""), 1).most));
+  EXPECT_GE(Loss::kRoundings, 1);
+}
+
+// f of vectors of four has the bits of f of each of their elements.
+template <class F, class... Numbers>
+void expect_bits_of_numbers(const char* name, const F& f, const Numbers (&... of)[4]) {
+  const Four vector = f(load_four(of)...);
+  for (std::size_t k = 0; k < 4; ++k) {
+    EXPECT_TRUE(testing::same_bits(vector[k], f(of[k]...))) << name << " " << k;
+  }
+}
+
+TYPED_TEST(LossContract, VectorsHaveTheBitsOfNumbers) {
+  using Loss = TypeParam;
+  for (int round = 0; round < kRounds; ++round) {
+    double z[4], alpha[4], upper[4], centre[4];
+    for (std::size_t k = 0; k < 4; ++k) {
+      const double special[] = {0.0, -0.0, 1.0, Loss::kCorner, kInfinity, -kInfinity, 1e300};
+      z[k] = this->random_.below(4) == 0 ? special[this->random_.below(7)] : this->margin();
+      upper[k] = this->upper();
+      centre[k] = this->share();
+      alpha[k] = upper[k] * this->share();
+    }
+    expect_bits_of_numbers(
+        "value", [](auto x) { return Loss::value(x); }, z);
+    expect_bits_of_numbers(
+        "slack", [](auto x) { return Loss::slack(x); }, z);
+    expect_bits_of_numbers(
+        "dual_gradient", [](auto x) { return Loss::dual_gradient(x); }, z);
+    expect_bits_of_numbers(
+        "margin_of", [](auto x) { return Loss::margin_of(x); }, z);
+    expect_bits_of_numbers(
+        "by gradient", [](auto x) { return Loss::value_by_gradient(x); }, z);
+    expect_bits_of_numbers(
+        "lowest", [](auto u) { return Loss::lowest(u); }, upper);
+    expect_bits_of_numbers(
+        "highest", [](auto u) { return Loss::highest(u); }, upper);
+    const auto gain = [](auto a, auto u) { return Loss::dual_gain(a, u); };
+    expect_bits_of_numbers("dual_gain", gain, alpha, upper);
+    const auto full = [](auto x, auto a, auto u) { return Loss::full_gradient(x, a, u); };
+    expect_bits_of_numbers("full_gradient", full, z, alpha, upper);
+    const auto bound = [](auto a, auto u, auto x) { return Loss::lower_bound(a, u, x); };
+    const auto gap = [](auto x, auto a, auto u) { return Loss::gap(x, a, u); };
+    const auto prox = [](auto c, auto x) { return Loss::prox(c, x, 0.7); };
+    for (double& x : z) x = std::clamp(x, -1e9, 1e9);  // no infinity less infinity
+    expect_bits_of_numbers("lower_bound", bound, alpha, upper, z);
+    expect_bits_of_numbers("gap", gap, z, alpha, upper);
+    expect_bits_of_numbers("prox", prox, centre, z);
+  }
+}
+
+TEST(Loss, KindsHaveTheirLoss) {
+  EXPECT_TRUE(
+      (visit_loss(Hinge::kKind, []<class Loss>(Loss) { return std::is_same_v<Loss, Hinge>; })));
+}
+
+}  // namespace
+}  // namespace hinge

@@ -1,0 +1,56 @@
+#include "solve/newton/smoothed_loss.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/random.h"
+#include "simd_reference.h"
+
+namespace hinge {
+namespace {
+
+using SmoothedLoss = testing::ForEveryIsa;
+
+// What is written out here for one element, for any number of them: the same bits.
+TEST_P(SmoothedLoss, HingeMatchesTheDefinition) {
+  const SmoothedLoops& loops = smoothed_loops(simd(), LossKind::hinge);
+  Random random(5);
+  for (const bool costs : {false, true}) {
+    for (std::size_t size = 0; size < 40; ++size) {
+      std::vector<double> z(size), d(size), centre(size), cost(size), moved(size), status(size);
+      for (std::size_t k = 0; k < size; ++k) {
+        z[k] = 4 * random.uniform() - 1;
+        d[k] = random.uniform() - 0.5;
+        centre[k] = random.uniform();
+        cost[k] = costs ? random.uniform() : 1.0;
+      }
+      const SmoothedRows rows = {z.data(), d.data(), centre.data(), costs ? cost.data() : nullptr,
+                                 size,     0.7};
+      constexpr double kStep = 0.3;
+      double slope[8] = {}, loss[8] = {}, sum[8] = {}, product[8] = {};
+      const SmoothedSums sums = loops.move(rows, kStep, moved.data(), status.data());
+      for (std::size_t k = 0; k < size; ++k) {
+        const double slack = 1 - (z[k] + kStep * d[k]);
+        const double s = std::min(1.0, std::max(0.0, centre[k] + 0.7 * slack));
+        ASSERT_TRUE(testing::same_bits(moved[k], z[k] + kStep * d[k]));
+        ASSERT_TRUE(testing::same_bits(status[k], s));
+        slope[k % 8] += d[k] * s * cost[k];
+        loss[k % 8] += cost[k] * std::max(0.0, slack);
+        sum[k % 8] += cost[k] * s;
+        product[k % 8] += cost[k] * s * slack;
+      }
+      EXPECT_EQ(loops.slope(rows, kStep), testing::sum_of_lanes(slope)) << size;
+      EXPECT_EQ(sums.loss, testing::sum_of_lanes(loss)) << size;
+      EXPECT_EQ(sums.gain, testing::sum_of_lanes(sum)) << size;
+      EXPECT_EQ(sums.bound, testing::sum_of_lanes(product)) << size;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryInstructionSet, SmoothedLoss, testing::every_isa(),
+                         testing::name_of_isa);
+
+}  // namespace
+}  // namespace hinge
