@@ -45,7 +45,7 @@ Proof certify(const Problem& problem, std::span<const double> w, std::span<const
 
 // The same in the space of a kernel, for all problems of some rows at once: they share the kernel
 // values. w_k = sum_j coefficients[k * support.rows() + j] phi(support row j); `support` has the
-// columns of the data. alphas: one a problem, each feasible or empty. Simd that are not positive
+// columns of the data. alphas: one a problem, each feasible or empty. Kernels that are not positive
 // definite have no bound.
 std::vector<Proof> certify(std::span<const Problem> problems, const KernelFunction& kernel,
                            const Dataset& support, std::span<const double> coefficients,

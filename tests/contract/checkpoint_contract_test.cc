@@ -70,7 +70,7 @@ std::vector<Case> cases() {
        true,
        Precision::f32,
        0.2},
-      {"dual_on_short_rows",
+      {"dual_on_quantised_rows",
        Solver::dual,
        {},
        1e-6,
@@ -82,7 +82,7 @@ std::vector<Case> cases() {
        40,
        true,
        Precision::f64},
-      {"dual_on_short_rows_free_bias",
+      {"dual_on_quantised_rows_free_bias",
        Solver::dual,
        {},
        1e-4,
@@ -159,7 +159,7 @@ class SolverCheckpoints : public ::testing::TestWithParam<Case> {
     if (const auto* const m = std::get_if<CsrView<double>>(&data_.view());
         m != nullptr && GetParam().floats) {
       Pool pool(1);
-      shorts_.emplace(*m, m->nonzeros(), best_simd(), pool);  // about half of them
+      quantised_.emplace(*m, m->nonzeros(), best_simd(), pool);  // about half of them
     }
     Random random(3);
     for (double& c : costs_) c = 0.25 + random.uniform();
@@ -195,7 +195,7 @@ class SolverCheckpoints : public ::testing::TestWithParam<Case> {
                                    .resume = resume,
                                    .kernel_way = c.way,
                                    .floats = c.floats,
-                                   .shorts = shorts_ ? &*shorts_ : nullptr};
+                                   .quantised_rows = quantised_ ? &*quantised_ : nullptr};
     if (c.solver == Solver::pegasos) return solve_pegasos(problems_, options, monitors, pool);
     if (c.solver == Solver::dual) return {solve_dual(problems_[0], options, monitors[0], pool)};
     if (c.solver == Solver::newton) return {solve_newton(problems_[0], options, monitors[0], pool)};
@@ -217,7 +217,7 @@ class SolverCheckpoints : public ::testing::TestWithParam<Case> {
   }
 
   Dataset data_;
-  std::optional<QuantisedRows> shorts_;
+  std::optional<QuantisedRows> quantised_;
   std::vector<double> costs_ = std::vector<double>(GetParam().rows);
   std::vector<std::vector<std::int8_t>> signs_;
   std::vector<Problem> problems_;

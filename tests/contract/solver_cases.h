@@ -31,11 +31,11 @@ inline Solution dual_in_floats(const Problem& problem, const SolverOptions& opti
                                Monitor& monitor, Pool& pool) {
   SolverOptions floats = options;
   floats.floats = true;
-  std::optional<QuantisedRows> shorts;
+  std::optional<QuantisedRows> quantised;
   if (const auto* const m = std::get_if<CsrView<double>>(&problem.data->view())) {
     Pool own(2);  // which nobody interrupts
-    shorts.emplace(*m, m->nonzeros(), *options.simd, own);
-    floats.shorts = &*shorts;
+    quantised.emplace(*m, m->nonzeros(), *options.simd, own);
+    floats.quantised_rows = &*quantised;
   }
   return solve_dual(problem, floats, monitor, pool);
 }

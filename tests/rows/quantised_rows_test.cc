@@ -26,12 +26,13 @@ TEST(QuantisedRows, NoEntryIsOffByMoreThanHalfAStep) {
       {.rows = 500, .features = 300, .nonzeros = 21, .precision = Precision::f64});
   const CsrView<double>& m = doubles(data);
   Pool one(1), four(4);
-  const QuantisedRows shorts(m, 1 << 20, best_simd(), one), same(m, 1 << 20, best_simd(), four);
-  ASSERT_EQ(shorts.rows, m.rows);
+  const QuantisedRows quantised(m, 1 << 20, best_simd(), one), same(m, 1 << 20, best_simd(), four);
+  ASSERT_EQ(quantised.rows, m.rows);
   const auto equal = [](std::int16_t a, std::int16_t b) { return a == b; };
-  EXPECT_TRUE(std::ranges::equal(shorts.values.span(), same.values.span(), equal));
+  EXPECT_TRUE(std::ranges::equal(quantised.values.span(), same.values.span(), equal));
   for (std::uint64_t i = 0; i < m.rows; ++i) {
-    const std::int16_t* const at = shorts.values.data() + m.offsets[i] + Quantisation::kPlaces * i;
+    const std::int16_t* const at =
+        quantised.values.data() + m.offsets[i] + Quantisation::kPlaces * i;
     Quantisation with = {};
     std::memcpy(&with, at, sizeof with);
     double square = 0;
@@ -40,7 +41,7 @@ TEST(QuantisedRows, NoEntryIsOffByMoreThanHalfAStep) {
       EXPECT_LE(std::abs(value - step * at[Quantisation::kPlaces + k]), 0.501 * step);
       square += value * value;
     }
-    EXPECT_NEAR(shorts.square(m, i), square, 1e-6 * square);
+    EXPECT_NEAR(quantised.square(m, i), square, 1e-6 * square);
   }
 }
 
@@ -50,11 +51,12 @@ TEST(QuantisedRows, AreAsManyAsFit) {
   const CsrView<double>& m = doubles(data);
   Pool pool(1);
   for (std::uint64_t bytes = 0; bytes < 2500; bytes += 7) {
-    const QuantisedRows shorts(m, bytes, best_simd(), pool);
-    EXPECT_TRUE(shorts.rows == 0 || shorts.values.size() * sizeof(std::int16_t) <= bytes);
-    const std::uint64_t next = shorts.rows + 1;
-    EXPECT_TRUE(shorts.rows == m.rows ||
-                (m.offsets[next] + Quantisation::kPlaces * next + 7) * sizeof(std::int16_t) > bytes);
+    const QuantisedRows quantised(m, bytes, best_simd(), pool);
+    EXPECT_TRUE(quantised.rows == 0 || quantised.values.size() * sizeof(std::int16_t) <= bytes);
+    const std::uint64_t next = quantised.rows + 1;
+    EXPECT_TRUE(quantised.rows == m.rows ||
+                (m.offsets[next] + Quantisation::kPlaces * next + 7) * sizeof(std::int16_t) >
+                    bytes);
   }
 }
 
@@ -72,7 +74,7 @@ TEST(QuantisedRows, WhatTheyLoseIsFound) {
   const std::vector<std::int8_t> y = signs(data, 1);
   const Problem problem = {.data = &data, .y = y, .cost = 1};
   Pool pool(2);
-  const QuantisedRows shorts(others, 1 << 20, best_simd(), pool);
+  const QuantisedRows quantised(others, 1 << 20, best_simd(), pool);
   const auto solve = [&](const SolverOptions& options) {
     const Stopwatch clock;
     const std::function<void(const Progress&)> nobody;
@@ -83,7 +85,7 @@ TEST(QuantisedRows, WhatTheyLoseIsFound) {
     EXPECT_LE(certify(problem, solution.w, solution.alpha, pool).relative_gap, 1e-3);
     return solution;
   };
-  const Solution plain = solve({}), warned = solve({.floats = true, .shorts = &shorts});
+  const Solution plain = solve({}), warned = solve({.floats = true, .quantised_rows = &quantised});
   EXPECT_LT(warned.rows_touched, 3 * plain.rows_touched);
 }
 

@@ -14,6 +14,7 @@
 #include "objective/free_bias.h"
 #include "objective/line_search.h"
 #include "solve/newton/part.h"
+#include "solve/newton/sample.h"
 #include "solve/solver.h"
 
 namespace hinge {
@@ -36,7 +37,7 @@ class Newton {
         pool_(pool),
         best_w_(problem.dimension()),
         joined_(m.rows) {
-    for (std::uint64_t i = 0; i < m.rows; ++i) primal_ += problem.upper(i);
+    for (std::uint64_t i = 0; i < m.rows; ++i) primal_ += problem.upper(i) * Loss::value(0.0);
   }
 
   Solution run() {
@@ -84,10 +85,11 @@ class Newton {
     }
     if (options_.resume.empty() && report()) return;  // at w = 0
     system_.emplace(problem_, simd_, pool_);
-    whole_.emplace(NewtonRows<Value>(m_, simd_, pool_),
-                   std::vector<std::int8_t>(problem_.y.begin(), problem_.y.end()),
-                   std::vector<double>(problem_.costs.begin(), problem_.costs.end()), problem_.cost,
-                   problem_, *system_, simd_, pool_, solution_.rows_touched);
+    SignedRows<Value> rows(NewtonRows<Value>(m_, simd_, pool_),
+                           {problem_.y.begin(), problem_.y.end()},
+                           {problem_.costs.begin(), problem_.costs.end()}, problem_);
+    whole_.emplace(std::move(rows), problem_.cost, problem_, *system_, simd_, pool_,
+                   solution_.rows_touched);
     whole_->best();
     if (options_.resume.empty()) {
       begin();
@@ -113,11 +115,12 @@ class Newton {
       const Start& start = options_.start[0];
       std::ranges::copy(start.w, part.w.begin());
       part.measure_margins();
-      half_width = sample_half_width(m_.rows);
+      half_width = sample_half_width(m_.rows, problem_.dimension());
       centred = !start.alpha.empty();
       for (std::uint64_t i = 0; centred && i < m_.rows; ++i) {
         const double upper = problem_.upper(i);
-        part.status[i] = upper > 0 ? std::clamp(start.alpha[i] / upper, 0.0, 1.0) : 0.0;
+        part.status[i] =
+            upper > 0 ? std::clamp(start.alpha[i] / upper, Loss::kLowest, Loss::kHighest) : 0.0;
       }
       if (centred) {
         part.measure_sum();
@@ -135,13 +138,6 @@ class Newton {
     seen_start_ = true;
   }
 
-  // Half the width of the corner after that many rows have been solved for.
-  double sample_half_width(std::uint64_t rows) const {
-    return std::min(Tuning::kFirstHalfWidth,
-                    Tuning::kSampleHalfWidth * std::sqrt(static_cast<double>(problem_.dimension()) /
-                                                         static_cast<double>(rows)));
-  }
-
   // P and D of the start itself. (settle() will change the statuses.)
   void take_start() {
     Part& part = *whole_;
@@ -152,44 +148,28 @@ class Newton {
 
   // Solves for ever larger samples: one row of each run of neighbours. True: there was one.
   bool climb(double& half_width) {
-    const std::uint64_t least = std::max<std::uint64_t>(
-        Tuning::kLeastSample, Tuning::kLeastSampleByColumns * problem_.dimension());
-    std::vector<std::uint64_t> sizes;
-    for (std::uint64_t k = m_.rows / Tuning::kSampleRatio; k >= least; k /= Tuning::kSampleRatio) {
-      sizes.push_back(k);
-    }
+    const std::vector<std::uint64_t> sizes = sample_sizes(m_.rows, problem_.dimension());
     for (std::size_t level = sizes.size(); level-- > 0 && !stopped_;) {
       const std::uint64_t size = sizes[level];
-      std::vector<std::uint64_t> rows(size);
-      Random random(options_.seed, level);
-      for (std::uint64_t k = 0; k < size; ++k) {
-        const std::uint64_t from = m_.rows * k / size, to = m_.rows * (k + 1) / size;
-        rows[k] = from + random.below(to - from);
-      }
+      const std::vector<std::uint64_t> rows =
+          sample_of_rows(m_.rows, size, Random(options_.seed, level));
       const double share = static_cast<double>(m_.rows) / static_cast<double>(size);
       Part part = part_of(rows, problem_.cost * share);
       part.w = whole_->w;
       if (level + 1 < sizes.size()) part.measure_margins();
       part.begin_with(0.5 / half_width);
-      const double wanted = Tuning::kSampleGap * static_cast<double>(problem_.dimension()) /
-                            static_cast<double>(size);
-      const double gap =
-          std::max(monitor_.limits().gap / 2, std::min(Tuning::kLargestSampleGap, wanted));
+      const double gap = sample_gap(size, problem_.dimension(), monitor_.limits().gap);
       double sharpen = Tuning::kSharpen;
       iterate(part, sharpen, [&] { return part.gap() <= gap * part.primal(); });
       whole_->w = part.w;
-      half_width = sample_half_width(size);
+      half_width = sample_half_width(size, problem_.dimension());
     }
     return !sizes.empty();
   }
 
   Part part_of(std::span<const std::uint64_t> rows, double unit) {
-    std::vector<std::int8_t> y(rows.size());
-    std::vector<double> costs(problem_.costs.empty() ? 0 : rows.size());
-    for (std::size_t k = 0; k < rows.size(); ++k) y[k] = problem_.y[rows[k]];
-    for (std::size_t k = 0; k < costs.size(); ++k) costs[k] = problem_.costs[rows[k]];
-    return Part(NewtonRows<Value>(whole_->rows(), rows, pool_), std::move(y), std::move(costs),
-                unit, problem_, *system_, simd_, pool_, solution_.rows_touched);
+    return Part(whole_->rows().part(rows, problem_, pool_), unit, problem_, *system_, simd_, pool_,
+                solution_.rows_touched);
   }
 
   // ---- Steps.
@@ -447,29 +427,6 @@ Solution solve_newton(const Problem& problem, const SolverOptions& options, Moni
       return Newton<Value, Loss>(problem, m, options, monitor, pool).run();
     });
   });
-}
-
-double newton_memory(const Dataset& data, std::uint64_t dimension) {
-  const auto rows = static_cast<double>(data.rows()), columns = static_cast<double>(dimension);
-  const double value = data.precision() == Precision::f32 ? 4 : 8;
-  // Rows without holes if they are so, and of all of them samples and those near the margin.
-  const double copies =
-      1.5 * std::min((value + 4) * static_cast<double>(data.nonzeros()), value * rows * columns);
-  const double blocks = std::clamp(static_cast<double>(data.nonzeros()) / (2 * columns), 1.0, 64.0);
-  return NewtonSystem::memory(dimension) + 8 * 4 * blocks * columns + 8 * 10 * rows + copies;
-}
-
-double newton_work(const Dataset& data, std::uint64_t dimension) {
-  using Tuning = NewtonTuning;
-  const auto rows = static_cast<double>(data.rows()), columns = static_cast<double>(dimension),
-             nonzeros = static_cast<double>(data.nonzeros());
-  const bool full = nonzeros > 0.5 * rows * columns;
-  const double near = Tuning::kNearRows * rows;
-  const double exact = NewtonSystem::sum_work(near, nonzeros / rows, columns, full) +
-                       NewtonSystem::factor_work(columns);
-  // Or by products, as many as there may be different numbers among those that matter.
-  const double products = std::min(rows, columns) * (nonzeros + columns);
-  return Tuning::kSteps * (Tuning::kPasses * nonzeros + std::min(exact, products));
 }
 
 }  // namespace hinge

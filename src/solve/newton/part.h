@@ -27,7 +27,7 @@
 #include "simd/simd.h"
 #include "solve/newton/hessian.h"
 #include "solve/newton/roots.h"
-#include "solve/newton/rows.h"
+#include "solve/newton/signed_rows.h"
 #include "solve/newton/smoothed_loss.h"
 #include "solve/newton/system.h"
 #include "solve/newton/tuning.h"
@@ -39,42 +39,37 @@ class NewtonPart {
   using Tuning = NewtonTuning;
 
  public:
-  // `costs`: c_i of u_i = unit c_i, or empty: all 1. To `touched` rows are added as passes touch
-  // them.
-  NewtonPart(NewtonRows<Value> rows, std::vector<std::int8_t> y, std::vector<double> costs,
-             double unit, const Problem& problem, NewtonSystem& system, const Simd& simd,
-             Pool& pool, std::uint64_t& touched)
+  // `unit`: of the costs u_i = unit c_i. To `touched` rows are added as passes touch them.
+  NewtonPart(SignedRows<Value> rows, double unit, const Problem& problem, NewtonSystem& system,
+             const Simd& simd, Pool& pool, std::uint64_t& touched)
       : problem_(problem),
         rows_(std::move(rows)),
-        y_(std::move(y)),
-        costs_(std::move(costs)),
         unit_(unit),
-        bias_(problem.bias),
+        total_(rows_.total_cost()),
         free_(problem.free_bias),
-        features_(problem.data->features()),
+        features_(rows_.features()),
         regularised_(problem.regularised()),
         system_(system),
         simd_(simd),
         loops_(smoothed_loops(simd, problem.loss)),
         pool_(pool),
         touched_(touched),
-        cuts_(rows_.cuts()),
+        cuts_(rows_.rows().cuts()),
         blocks_(cuts_.size() - 1),
-        hessian_(rows_, cuts_, costs_, problem, system, simd, pool, touched),
-        d_(rows_.rows()),
-        spare_(rows_.rows()),
+        hessian_(rows_.rows(), cuts_, rows_.costs(), problem, system, simd, pool, touched),
+        d_(size()),
+        spare_(size()),
         w(system.size()),
         v(system.size()),
-        z(rows_.rows()),
-        centre(rows_.rows()),
-        status(rows_.rows()) {
-    for (Block& block : blocks_) block.v.resize(system.size());
-    total_ = costs_.empty() ? static_cast<double>(size())
-                            : std::accumulate(costs_.begin(), costs_.end(), 0.0);
+        z(size()),
+        centre(size()),
+        status(size()) {
+    for (Block& block : blocks_) block.change.v.resize(system.size());
     const std::uint64_t step = size() / Tuning::kCurvatureRows + 1;
     double squares = 0, count = 0;
+    const double constant = free_ ? 0.0 : rows_.bias() * rows_.bias();
     for (std::uint64_t i = 0; i < size(); i += step, ++count) {
-      squares += cost(i) * (rows_.square(i) + (free_ ? 0.0 : bias_ * bias_));
+      squares += rows_.cost(i) * (rows_.rows().square(i) + constant);
     }
     curvature_ = std::max(1e-100, unit_ * squares / count);
   }
@@ -82,8 +77,8 @@ class NewtonPart {
   NewtonPart(const NewtonPart&) = delete;
   NewtonPart& operator=(const NewtonPart&) = delete;
 
-  const NewtonRows<Value>& rows() const { return rows_; }
-  std::uint64_t size() const { return rows_.rows(); }
+  const SignedRows<Value>& rows() const { return rows_; }
+  std::uint64_t size() const { return rows_.size(); }
 
   double primal() const { return Problem::primal(problem_.square(w), unit_ * sums_.loss); }
   double dual() const {
@@ -108,9 +103,7 @@ class NewtonPart {
     const bool large = wanted * curvature_ > largest;
     steepness = large ? largest / curvature_ : wanted;
     for (std::uint64_t i = 0; i < size(); ++i) {
-      centre[i] = bias_ == 0 && rows_.zero(i) ? -Loss::slope(0)
-                  : large                     ? 0.0
-                                              : Tuning::kFirstCentre;
+      centre[i] = rows_.zero(i) ? -Loss::slope(0) : large ? 0.0 : Tuning::kFirstCentre;
     }
     stale = true;
   }
@@ -132,7 +125,7 @@ class NewtonPart {
   // With a free bias: other rows have their part in v, which does not change.
   void count_others() {
     double sum = 0;
-    for (std::uint64_t i = 0; i < size(); ++i) sum += cost(i) * y_[i] * status[i];
+    for (std::uint64_t i = 0; i < size(); ++i) sum += rows_.cost(i) * rows_.y(i) * status[i];
     others_ = v[features_] / unit_ - sum;
   }
 
@@ -140,7 +133,7 @@ class NewtonPart {
   void measure_margins() { score(w.data(), z.data()); }
   void measure_sum() {
     for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
-      Changes changes(*this, blocks_[b]);
+      StatusChanges<Value> changes(rows_, blocks_[b].change);
       for (std::uint64_t i = begin; i < end; ++i) {
         if (status[i] != 0) changes.add(i, status[i]);
       }
@@ -206,7 +199,7 @@ class NewtonPart {
     for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
       double sum = 0;
       for (std::uint64_t i = begin; i < end; ++i) {
-        sum += cost(i) * Loss::value(z[i] + t * d_[i]);
+        sum += rows_.cost(i) * Loss::value(z[i] + t * d_[i]);
       }
       blocks_[b].slope = sum;
     });
@@ -244,48 +237,10 @@ class NewtonPart {
 
  private:
   struct Block {
-    std::vector<double> v;      // what changes of its statuses add to v,
-    std::uint64_t changed = 0;  // of so many rows
+    ChangeOfSum change;
     SmoothedSums sums;
     double slope = 0;
     std::uint64_t between = 0;
-  };
-
-  // Changes of statuses in a block, summed a few rows at a time.
-  class Changes {
-   public:
-    Changes(const NewtonPart& part, Block& block) : part_(part), block_(block) {
-      block_.changed = 0;
-    }
-    void add(std::uint64_t row, double by) {
-      if (size_ == kFew) sum_up();
-      rows_[size_] = row;
-      factors_[size_] = part_.cost(row) * by * part_.y_[row];
-      sum_ += factors_[size_++];
-    }
-    void finish() {
-      sum_up();
-      if (part_.bias_ != 0 && block_.changed > 0) {
-        block_.v[part_.features_] += part_.bias_ * sum_;
-      }
-    }
-
-   private:
-    static constexpr std::size_t kFew = Tuning::kChangesAtOnce;
-    void sum_up() {
-      if (size_ == 0) return;
-      if (block_.changed == 0) std::ranges::fill(block_.v, 0.0);
-      part_.rows_.add(
-          size_, [this](std::uint64_t k) { return rows_[k]; }, factors_, block_.v.data());
-      block_.changed += std::exchange(size_, 0);
-    }
-
-    const NewtonPart& part_;
-    Block& block_;
-    std::size_t size_ = 0;
-    double sum_ = 0;
-    std::uint64_t rows_[kFew];
-    double factors_[kFew];
   };
 
   template <class F>
@@ -294,22 +249,14 @@ class NewtonPart {
   }
 
   static bool inside(double share) { return share > Loss::kLowest && share < Loss::kHighest; }
-  double cost(std::uint64_t i) const { return costs_.empty() ? 1.0 : costs_[i]; }
   SmoothedRows smoothed(std::uint64_t begin, std::uint64_t end) const {
-    return {z.data() + begin,      d_.data() + begin,
-            centre.data() + begin, costs_.empty() ? nullptr : costs_.data() + begin,
-            end - begin,           steepness};
+    return {z.data() + begin,        d_.data() + begin, centre.data() + begin,
+            rows_.costs_from(begin), end - begin,       steepness};
   }
 
-  void score_block(const double* s, double* out, std::uint64_t begin, std::uint64_t end) const {
-    const double constant = bias_ == 0 ? 0.0 : bias_ * s[features_];
-    rows_.scores(
-        end - begin, [begin](std::uint64_t k) { return begin + k; }, s, out + begin);
-    for (std::uint64_t i = begin; i < end; ++i) out[i] = y_[i] * (out[i] + constant);
-  }
   void score(const double* s, double* out) {
     for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
-      score_block(s, out, begin, end);
+      rows_.score(s, out, begin, end);
     });
     touched_ += size();
   }
@@ -331,7 +278,7 @@ class NewtonPart {
   double search(const double* s, double first, double square) {
     std::vector<double> at_zero(blocks_.size());
     for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
-      score_block(s, d_.data(), begin, end);
+      rows_.score(s, d_.data(), begin, end);
       at_zero[b] = loops_.slope(smoothed(begin, end), 0);
       blocks_[b].slope = loops_.slope(smoothed(begin, end), 1);
     });
@@ -353,7 +300,7 @@ class NewtonPart {
     for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
       Block& block = blocks_[b];
       block.sums = loops_.move(smoothed(begin, end), t, z.data() + begin, spare_.data() + begin);
-      Changes changes(*this, block);
+      StatusChanges<Value> changes(rows_, block.change);
       block.between = 0;
       for (std::uint64_t i = begin; i < end; ++i) {
         const double now = spare_[i], was = status[i];
@@ -381,16 +328,16 @@ class NewtonPart {
 
   void take_changed() {
     for (const Block& block : blocks_) {
-      if (block.changed == 0) continue;
-      simd_.add_dense(unit_, block.v.data(), v.data(), v.size());
-      touched_ += block.changed;
+      if (block.change.changed == 0) continue;
+      simd_.add_dense(unit_, block.change.v.data(), v.data(), v.size());
+      touched_ += block.change.changed;
     }
   }
 
   // Moves the free bias to where sum_i c_i y_i s_i, which falls as it rises, is 0.
   void move_bias() {
     for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
-      for (std::uint64_t i = begin; i < end; ++i) d_[i] = y_[i];
+      for (std::uint64_t i = begin; i < end; ++i) d_[i] = rows_.y(i);
     });
     const auto balance_at = [this](double by) { return others_ + slope_at(by); };
     RootEnd low = {0, balance_at(0)}, high = low;
@@ -425,12 +372,12 @@ class NewtonPart {
   double middle_of_range() const {
     double low = -std::numeric_limits<double>::infinity(), high = -low;
     for (std::uint64_t i = 0; i < size(); ++i) {
-      if (cost(i) == 0) continue;
+      if (rows_.cost(i) == 0) continue;
       const bool at_lowest = status[i] <= Loss::kLowest;
       const double room = at_lowest
                               ? Loss::dual_gradient(z[i]) - (centre[i] - Loss::kLowest) / steepness
                               : Loss::slack(z[i]) - (Loss::kHighest - centre[i]) / steepness;
-      if ((y_[i] > 0) == at_lowest) {
+      if ((rows_.y(i) > 0) == at_lowest) {
         low = std::max(low, -room);
       } else {
         high = std::min(high, room);
@@ -441,14 +388,11 @@ class NewtonPart {
   }
 
   const Problem& problem_;
-  NewtonRows<Value> rows_;
-  std::vector<std::int8_t> y_;
-  std::vector<double> costs_;
+  SignedRows<Value> rows_;
   double unit_;
-  double total_ = 0;      // sum of c_i
+  double total_;          // sum of c_i
   double curvature_ = 0;  // mean of u_i |x_i|^2, by a sample
   double others_ = 0;     // sum of c_i y_i s_i over rows elsewhere; free bias
-  double bias_;
   bool free_;
   std::size_t features_, regularised_;
   NewtonSystem& system_;
