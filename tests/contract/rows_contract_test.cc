@@ -86,7 +86,8 @@ std::vector<RowsCase> rows_cases() {
           {"full_bias", data(70, 16, 16, Precision::f32), -2},
           {"full_f64_bias", data(70, 9, 9, Precision::f64), 0.5},
           {"rows_of_zeros", data(5, 4, 0, Precision::f32), 0.5},
-          {"one_row", data(2, 3, 2, Precision::f32)}};
+          {"two_rows", data(2, 3, 2, Precision::f32)},
+          {"several_blocks", data(17000, 3, 2, Precision::f32), 1}};
 }
 
 // The rows as a table.
@@ -148,7 +149,7 @@ class RowsContract : public ::testing::TestWithParam<RowsParam> {
     const std::uint64_t count = rows.shape().rows;
     RowNumbers reverse, some;
     for (std::uint64_t i = 0; i < count; ++i) {
-      reverse.insert(reverse.begin(), i);
+      reverse.push_back(count - 1 - i);
       if (i % 3 != 1) some.push_back(i);
       if (i == 3) some.push_back(i);
     }
