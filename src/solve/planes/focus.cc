@@ -105,7 +105,7 @@ std::uint64_t NearMargin::narrow(double width) {
 
 bool Focus::narrow(bool first_step) {
   if (risk_.planes().layout() == PlaneLayout::rows) return false;
-  if (++since_mark_ <= steps_before_look_) return false;
+  if (++since_mark_ <= steps_to_wait_) return false;
   // Where nothing has moved yet, at a start, a share of the rows must do.
   const double most = near_.width_of(PlanesTuning::max_active_share);
   const double width = first_step ? near_.width_of(PlanesTuning::first_active_share)
@@ -115,7 +115,7 @@ bool Focus::narrow(bool first_step) {
   stepped_back_ = 1;
   settled_ = settled_ || width <= PlanesTuning::settled_width * most;
   if (!settled_) return false;
-  steps_before_look_ = 0;
+  steps_to_wait_ = 0;
   if (!(width > 0)) return false;  // nothing to go by: the last round came to nothing
   return near_.narrow(std::min(width, most)) > 0;
 }
@@ -124,7 +124,7 @@ void Focus::learn(double step) {
   using Tuning = PlanesTuning;
   stepped_back_ = std::clamp(step, Tuning::min_step_counted, 1.0);
   if (step < Tuning::bad_round_step && !risk_.planes().by_rows()) {
-    steps_before_look_ = pause_;
+    steps_to_wait_ = pause_;
     pause_ *= 2;
   }
   const double factor = step < Tuning::step_of_narrow_round ? Tuning::width_growth

@@ -43,7 +43,7 @@ class Focus {
   // The run begins at the anchor; `given`: at one that is worth narrowing at once.
   void begin(bool given) {
     risk_.mark();
-    if (given) steps_before_look_ = 0;
+    if (given) steps_to_wait_ = 0;
   }
   // Before each step: whether it shall be a round. Then only the rows of the round are active.
   bool narrow(bool first_step);
@@ -54,7 +54,7 @@ class Focus {
   void learn(double step);
 
   void archive(Archive& archive) {
-    archive(width_, stepped_back_, settled_, since_mark_, steps_before_look_, pause_);
+    archive(width_, stepped_back_, settled_, since_mark_, steps_to_wait_, pause_);
   }
 
  private:
@@ -64,7 +64,7 @@ class Focus {
   double stepped_back_ = 1;                   // the share of that movement that was kept
   bool settled_ = false;          // margins have ceased to move by more than what tells rows apart
   std::uint64_t since_mark_ = 0;  // steps
-  std::uint64_t steps_before_look_ = PlanesTuning::steps_between_rounds;
+  std::uint64_t steps_to_wait_ = PlanesTuning::steps_between_rounds;
   std::uint64_t pause_ = PlanesTuning::steps_between_rounds;  // after a bad round
 };
 

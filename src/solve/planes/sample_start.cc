@@ -52,8 +52,7 @@ Solution solve_sample(const Problem& problem, const Rows& rows, const SolverOpti
     if (!problem.costs.empty()) costs.push_back(problem.costs[i]);
   }
   // A cost that makes up for the rows that are left out.
-  const double all = total_cost(problem.costs, count),
-               part = total_cost(costs, list.size());
+  const double all = total_cost(problem.costs, count), part = total_cost(costs, list.size());
   Problem smaller = problem;
   smaller.data = &sample.data();
   smaller.y = y;

@@ -44,8 +44,17 @@ struct PlanesTuning {
   // would be rounding; more would dampen steps among planes that are nearly parallel. Not measured
   // apart.
   static constexpr double qp_min_pivot = 1e-14;
-  // Newton steps are followed by pair steps so many times at most. Not measured apart.
+  // A factor that lost more than one in so many of its planes since the last call is made anew,
+  // which is faster then than to take them out one by one. Not measured apart.
+  static constexpr std::size_t qp_lost_one_by_one = 4;
+  // What rounding does to the sum of the weights, as a share of it: less than that is no slack,
+  // which would stand in the way of every Newton step. Not measured apart.
+  static constexpr double qp_sum_rounding = 1e-13;
+  // Newton steps are followed by pair steps so many times at most; of either kind there are as many
+  // as there are planes (of Newton steps twice as many) and so many more at a time. Not measured
+  // apart.
   static constexpr int qp_rounds = 40;
+  static constexpr std::size_t qp_steps = 20;
   // A Newton step whose slope at its end is more than this share of that at its beginning, either
   // way, is corrected by what the slope says. Not measured apart.
   static constexpr double qp_slope_left = 0.1;
@@ -56,9 +65,10 @@ struct PlanesTuning {
   // ---- Steps.
 
   // The longest step, in multiples of w_t - w_b. A step of t multiplies what rounding did to the
-  // margins of w_b so far by |1 - t|: a longer one would let it grow.
+  // margins of w_b so far by |1 - t|: a longer one would let it grow. Not measured apart.
   static constexpr double longest_step = 2;
   // The three-point search of `ocas3` begins no nearer than this, lest it take long to grow again.
+  // Not measured apart.
   static constexpr double shortest_first_try = 1e-3;
   // Doublings and halvings of the three-point search, so that it costs four values at most ([A3]).
   static constexpr int three_point_moves = 2;
@@ -81,10 +91,10 @@ struct PlanesTuning {
 
   // So many steps without progress mean that rounding has the last word. Not measured apart.
   static constexpr std::uint64_t patience = 50;
-  // Of the primal: what changes less is no progress.
+  // Of the primal: what changes less is no progress. Not measured apart.
   static constexpr double progress_share = 1e-15;
   // A primal below the bound by more than this share of it shows that rounding has run away, and
-  // is not believed.
+  // is not believed. Not measured apart.
   static constexpr double contradiction_share = 1e-9;
   // Nanoseconds of a step besides its passes, however few rows there are: measured. Runs are
   // judged by the work they take.
@@ -136,7 +146,7 @@ struct PlanesTuning {
 
   // ---- Focus: the sample it may begin on.
 
-  // One row in so many is in it.
+  // One row in so many is in it. Not measured apart.
   static constexpr std::uint64_t sample_every = 8;
   // It must have so many rows, and so many a column, to be worth it. Not measured apart; on
   // covtype, which has 9,700 rows a column, it is what begins the run.
@@ -147,18 +157,18 @@ struct PlanesTuning {
   // ---- Rounding.
 
   // What rounding does to sums over planes or rows, as a share of the sum of their sizes;
-  // generously.
+  // generously. Not measured apart.
   static constexpr double rounding_of_sums = 16 * std::numeric_limits<double>::epsilon();
-  // `active` looks at rows that are a little nearer than the bound asks for, by this share and this
-  // margin, for what rounding does to sums and margins.
+  // `active` looks at rows a little farther away than the bound asks for, by this share and this
+  // margin, for what rounding does to sums and margins. Not measured apart.
   static constexpr double reach_slack = 1e-9;
 
   // ---- Blocks: they change no result.
 
   // Columns of planes that are added up at a time: they stay in the nearest cache while planes go
-  // by.
+  // by. Not measured apart.
   static constexpr std::size_t columns_at_a_time = 2048;
-  // Rows of statuses that are added up at a time; a multiple of 64.
+  // Rows of statuses that are added up at a time; a multiple of 64. Not measured apart.
   static constexpr std::uint64_t statuses_at_a_time = std::uint64_t{1} << 14;
 };
 
