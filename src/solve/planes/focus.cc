@@ -14,9 +14,6 @@ namespace hinge {
 double NearMargin::moved() const {
   const SignedRows& rows = risk_.rows();
   const Margins& margins = risk_.margins();
-  const auto count = [](std::uint64_t n) {
-    return static_cast<double>(std::max<std::uint64_t>(1, n));
-  };
   const double sum = rows.add_up(rows.all(), [&](std::uint64_t begin, std::uint64_t end) {
     double part = 0;
     for (std::uint64_t i = begin; i < end; ++i) {
@@ -24,10 +21,8 @@ double NearMargin::moved() const {
     }
     return part;
   });
-  const double own = std::sqrt(sum / count(rows.size()));
-  if (!rows.shared_out()) return own;
-  const double squares = rows.unsigned_rows().total(own * own * static_cast<double>(rows.size()));
-  return std::sqrt(squares / count(rows.all_rows()));
+  const std::uint64_t count = std::max<std::uint64_t>(1, rows.all_rows());
+  return std::sqrt(rows.unsigned_rows().total(sum) / static_cast<double>(count));
 }
 
 // Of so many own rows one is in the sample.
