@@ -16,7 +16,7 @@ class ColumnPlanes final : public PlaneVectors {
   ColumnPlanes(SignedRows& rows, std::size_t slots)
       : PlaneVectors(slots),
         rows_(rows),
-        places_(rows.unsigned_rows()),
+        places_(rows.rows()),
         running_(rows.dimension()),
         slice_(places_.slice()),
         planes_(slots),

@@ -202,8 +202,8 @@ class CuttingPlane {
   // ---- Steps.
   Step find_step() { return steps_.find(round_primal_, dual_); }
 
-  // Lays the next plane and goes. Returns how far.
-  double cut(Step step) {
+  // Lays the next plane and goes.
+  void cut(Step step) {
     check_finite(step.primal);
     const bool possible = narrowed_ || step.primal >= dual_ * (1 - Tuning::contradiction_share);
     const bool better = step.primal < round_primal_ && possible;
@@ -222,7 +222,6 @@ class CuttingPlane {
       const double distance = std::sqrt(steps_.segment().square);
       wandering_.keep_near(step.go * distance, steps_.reach_after(step));
     }
-    return step.go;
   }
 
   void lay(double t) {
@@ -288,7 +287,7 @@ class CuttingPlane {
       return state_of(part);
     });
     round_primal_ = primal_;
-    if (monitor_.report(progress())) return true;
+    if (monitor_.report(confirmed_progress())) return true;
     // Planes by rows: the point itself takes a last pass.
     if (risk_.planes().by_rows() && monitor_.poll(passes() + 1)) return true;
     idle_ = progress_ ? 0 : idle_ + 1;
@@ -297,7 +296,7 @@ class CuttingPlane {
     return solution_.stalled;
   }
 
-  Progress progress() {
+  Progress confirmed_progress() {
     Progress progress;
     progress.iteration = solution_.iterations;
     progress.data_passes = passes();
@@ -315,7 +314,8 @@ class CuttingPlane {
     }
     return progress;
   }
-  // The relative gap by sums from scratch, if it is larger than asked for; 0 if not.
+  // The relative gap by sums from scratch, if it is larger than asked for; 0 if not. Where it is,
+  // running sums are made anew, and must show half the gap from then on.
   double confirmed_gap() {
     const ExactValues exact = risk_.exact(slots_.beta());
     const double primal = exact.anchor_square / 2 + problem_.cost * exact.risk,

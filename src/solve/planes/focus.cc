@@ -22,7 +22,7 @@ double NearMargin::moved() const {
     return part;
   });
   const std::uint64_t count = std::max<std::uint64_t>(1, rows.all_rows());
-  return std::sqrt(rows.unsigned_rows().total(sum) / static_cast<double>(count));
+  return std::sqrt(rows.rows().total(sum) / static_cast<double>(count));
 }
 
 // Of so many own rows one is in the sample.
@@ -53,7 +53,7 @@ double NearMargin::width_of(double share) const {
   const SignedRows& rows = risk_.rows();
   if (!rows.shared_out()) return own;
   const bool any = rows.size() > 0;
-  Rows& places = rows.unsigned_rows();
+  Rows& places = rows.rows();
   double low = -places.largest(any ? -own : -std::numeric_limits<double>::max()),
          high = places.largest(any ? own : 0.0);
   while (high - low > PlanesTuning::width_doubt * high) {
@@ -80,7 +80,7 @@ void NearMargin::count(std::span<const double> widths, std::span<double> counts)
       counts[k] += distance <= widths[k] ? static_cast<double>(step) : 0.0;
     }
   }
-  risk_.rows().unsigned_rows().reduce(counts);
+  risk_.rows().rows().reduce(counts);
 }
 
 std::uint64_t NearMargin::narrow(double width) {
@@ -92,7 +92,7 @@ std::uint64_t NearMargin::narrow(double width) {
     const bool is_between = i == between.row && between.more != 0;
     return is_between || !(std::abs(Hinge::slack(margins[i])) > width);
   });
-  Rows& places = rows.unsigned_rows();
+  Rows& places = rows.rows();
   const auto found = static_cast<std::uint64_t>(places.total(static_cast<double>(list.size())));
   if (found > 0) risk_.activate(places.cut(std::move(list)), found);
   return found;

@@ -116,7 +116,7 @@ double Risk::value(double t) {
     }
     own = from + t * (to - from) + planes_.b() - between + sum;
   }
-  const double value = rows_.unsigned_rows().total(own);
+  const double value = rows_.rows().total(own);
   // What is no number must stay so where it can come about, for whoever looks out for it.
   return all && !rows_.shared_out() ? value : positive(value);
 }
@@ -163,12 +163,11 @@ double Risk::plane(std::size_t slot, double t) {
   });
   Flips flips;
   for (const Flips& part : parts) flips.append(part);
-  return rows_.unsigned_rows().total(
-      planes_.lay(slot, std::move(flips), inside.balanced.between, margins_));
+  return rows_.rows().total(planes_.lay(slot, std::move(flips), inside.balanced.between, margins_));
 }
 
 double Risk::plane_of(std::size_t slot, std::span<const double> statuses) {
-  return rows_.unsigned_rows().total(planes_.lay_other(slot, statuses));
+  return rows_.rows().total(planes_.lay_other(slot, statuses));
 }
 
 double Risk::rebuild() {
@@ -180,7 +179,7 @@ double Risk::rebuild() {
 }
 
 ExactValues Risk::exact(std::span<const double> beta) {
-  Rows& places = rows_.unsigned_rows();
+  Rows& places = rows_.rows();
   const RowList& all = rows_.all();
   ExactValues values;
   const std::vector<double> w = planes_.vectors().anchor();
@@ -211,7 +210,7 @@ ExactValues Risk::exact(std::span<const double> beta) {
 
 void Risk::activate(RowList list, std::uint64_t in_all, std::vector<std::uint64_t> entering) {
   if (!entering.empty()) {
-    const RowList rows = rows_.unsigned_rows().cut(std::move(entering));
+    const RowList rows = rows_.rows().cut(std::move(entering));
     planes_.vectors().at_anchor(rows, margins_.anchor);
   }
   margins_.active = std::move(list);
@@ -256,7 +255,7 @@ void Risk::archive(Archive& archive, const std::vector<bool>& taken) {
   archive.require(active.list.empty() || active.list.back() < rows);
   archive.require(active.all || !rows_.free_bias());
   archive.require(std::ranges::is_sorted(active.list, std::ranges::less_equal()));
-  active = active.all ? rows_.all() : rows_.unsigned_rows().cut(std::move(active.list));
+  active = active.all ? rows_.all() : rows_.rows().cut(std::move(active.list));
   archive.require(rows_.shared_out() || active_in_all_ == active.size());
 }
 

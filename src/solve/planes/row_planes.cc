@@ -308,7 +308,7 @@ class RowPlanes final : public PlaneVectors {
       newest = std::max(newest, stamp);
     }
     if (oldest == clock_) return;
-    if (rows.cuts.empty()) return bring(rows_.unsigned_rows().cut(rows.list));
+    if (rows.cuts.empty()) return bring(rows_.rows().cut(rows.list));
     std::vector<std::size_t> missing;
     for (std::size_t k = 0; k < slots_; ++k) {
       if (serial_[k] > oldest) missing.push_back(k);
@@ -368,7 +368,7 @@ class RowPlanes final : public PlaneVectors {
     for (std::uint64_t k = 0; k < rows.size(); ++k) {
       if (stamp_[rows.row(k)] < serial) others.push_back(rows.row(k));
     }
-    rows_.margins_to(rows_.unsigned_rows().cut(std::move(others)), a, place);
+    rows_.margins_to(rows_.rows().cut(std::move(others)), a, place);
   }
 
   SignedRows& rows_;

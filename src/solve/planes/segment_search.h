@@ -32,7 +32,7 @@ class SegmentSearch {
     all.slope() += plane_slope;
     all.slope() += between_slope();
     if (rows_.shared_out()) {
-      Rows& places = rows_.unsigned_rows();
+      Rows& places = rows_.rows();
       return minimum_on_ranks({.a = a, .b = b, .t_max = t_max, .doubt = doubt_}, all,
                               [this](std::size_t bucket) { return breakpoints_in(bucket); },
                               {.sum = [&](std::span<double> numbers) { places.reduce(numbers); },

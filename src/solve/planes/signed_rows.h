@@ -25,7 +25,7 @@ class SignedRows {
   SignedRows(const Problem& problem, Rows& rows, const Simd& simd, Pool& pool)
       : problem_(problem), rows_(rows), shape_(rows.shape()), simd_(simd), pool_(pool) {}
 
-  Rows& unsigned_rows() const { return rows_; }
+  Rows& rows() const { return rows_; }  // without signs
   const Simd& simd() const { return simd_; }
   Pool& pool() const { return pool_; }
 

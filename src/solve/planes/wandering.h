@@ -46,7 +46,7 @@ class Wandering {
       list.push_back(i);
       if (!was) entering.push_back(i);
     }
-    Rows& places = rows.unsigned_rows();
+    Rows& places = rows.rows();
     const auto in_all = static_cast<std::uint64_t>(places.total(static_cast<double>(list.size())));
     risk_.activate(list.size() == rows.size() ? rows.all() : places.cut(std::move(list)), in_all,
                    std::move(entering));
@@ -62,7 +62,7 @@ class Wandering {
  private:
   void measure_lengths() {
     lengths_.resize(risk_.rows().size());
-    risk_.rows().unsigned_rows().squares(lengths_);
+    risk_.rows().rows().squares(lengths_);
     for (double& length : lengths_) length = std::sqrt(length);
   }
   void measure_reach() {
