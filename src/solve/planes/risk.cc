@@ -238,7 +238,7 @@ void Risk::return_to_mark() {
 }
 
 RiskCounts Risk::counts() const {
-  return {.rows = rows_.touched(), .objective = objective_, .search = search_.bends()};
+  return {.rows = rows_.touched(), .objective = objective_, .search = search_.breakpoints()};
 }
 
 void Risk::archive(Archive& archive, const std::vector<bool>& taken) {

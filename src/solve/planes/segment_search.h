@@ -1,7 +1,7 @@
 // The line search of cutting planes: the t >= 0 that minimises a/2 t^2 + b t + R_active(point(t)),
-// by margins at the two points alone. Each active row adds c_i max(0, c + t d), which bends at t =
-// -c/d if that is positive. Steps of the slope are summed in buckets of t, the bucket where the
-// minimum lies is found, and only its bends are looked at one by one.
+// by margins at the two points alone. Each active row adds c_i max(0, c + t d), which has a
+// breakpoint at t = -c/d if that is positive. Steps of the slope are summed in buckets of t, the
+// bucket where the minimum lies is found, and only its breakpoints are looked at one by one.
 #pragma once
 
 #include <algorithm>
@@ -45,9 +45,9 @@ class SegmentSearch {
     return std::min(t_max, inside.minimum());
   }
 
-  // How many rows had a bend in the range of a search, so far.
-  std::uint64_t bends() const { return bends_; }
-  void archive(Archive& archive) { archive(bends_); }
+  // How many rows had a breakpoint in the range of a search, so far.
+  std::uint64_t breakpoints() const { return breakpoints_; }
+  void archive(Archive& archive) { archive(breakpoints_); }
 
  private:
   // What a row adds to the newest plane is c_i max(0, c + t d): the loss, or what the plane has too
@@ -61,19 +61,20 @@ class SegmentSearch {
             sign * (margins_.trial[i] - margins_.anchor[i])};
   }
 
-  // The row between bends as its bit says.
+  // The row between has the breakpoint of its bit.
   double between_slope() const {
     if (!rows_.free_bias()) return 0;
     const auto& [row, more] = now_.between;
     return more * rows_.cost(row) * (margins_.trial[row] - margins_.anchor[row]);
   }
 
-  // The slope of what active rows add, and how it rises before t_max.
+  // The slope of what active rows add, and its steps before t_max.
   SlopeSteps slope_steps(double t_max) {
     struct Part {
-      std::array<double, Breakpoints::kBuckets + 1> steps{};  // the last: of rows that do not bend
+      std::array<double, Breakpoints::kBuckets + 1>
+          steps{};  // the last: of rows that have no breakpoint
       double slope = 0;
-      std::uint64_t bends = 0;
+      std::uint64_t breakpoints = 0;
     };
     const RowList& active = margins_.active;
     bucket_.resize(active.size());
@@ -96,7 +97,7 @@ class SegmentSearch {
         part.slope += find_breakpoints(run, t_max, rows_.simd());
         for (std::size_t j = 0; j < size; ++j) {
           part.steps[static_cast<std::size_t>(run.bucket[j])] += run.step[j];
-          part.bends += run.bucket[j] < Breakpoints::kBuckets ? 1 : 0;
+          part.breakpoints += run.bucket[j] < Breakpoints::kBuckets ? 1 : 0;
           bucket_[from + j] = static_cast<std::uint8_t>(run.bucket[j]);
         }
       }
@@ -105,7 +106,7 @@ class SegmentSearch {
     for (const Part& part : parts) {
       for (std::size_t k = 0; k < SlopeSteps::kBuckets; ++k) sum.in(k) += part.steps[k];
       sum.slope() += part.slope;
-      bends_ += part.bends;
+      breakpoints_ += part.breakpoints;
     }
     return sum;
   }
@@ -131,8 +132,8 @@ class SegmentSearch {
   const Margins& margins_;
   const RowBits& now_;
   const double doubt_;
-  std::vector<std::uint8_t> bucket_;  // of each active row's bend, in the last search
-  std::uint64_t bends_ = 0;
+  std::vector<std::uint8_t> bucket_;  // of each active row's breakpoint, in the last search
+  std::uint64_t breakpoints_ = 0;
 };
 
 }  // namespace hinge

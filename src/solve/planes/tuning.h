@@ -75,7 +75,7 @@ struct PlanesTuning {
   // `active` goes this share of the way it may go where F falls beyond it ([AS] Algorithm 1).
   static constexpr double share_of_reach = 0.9;
   // Searches of `focus` look so many times as far as the longest of its last steps, which makes
-  // bends beyond of no interest. Not measured apart.
+  // breakpoints beyond of no interest. Not measured apart.
   static constexpr double search_range = 2;
   // The same on the way from a round's beginning, where 1 is the round's end. Not measured apart.
   static constexpr double search_range_back = 1.25;

@@ -59,13 +59,13 @@ TEST(SegmentSearch, FindsTheMinimum) {
   for (const bool costs : {false, true}) {
     TwoPoints points(false, costs);
     SegmentSearch search(points.rows, points.margins, points.now, 0);
-    std::uint64_t bends = 0;
+    std::uint64_t breakpoints = 0;
     for (const double a : {0.0, 0.1, 30.0}) {
       for (const double b : {0.0, -20.0, 40.0}) {
         for (const double t_max : {kFar, 0.8}) {
           const double t = search.minimum(a, b, t_max, 0);
-          EXPECT_GE(search.bends(), bends);
-          bends = search.bends();
+          EXPECT_GE(search.breakpoints(), breakpoints);
+          breakpoints = search.breakpoints();
           const auto f = [&](double at) { return a / 2 * at * at + b * at + points.loss(at); };
           ASSERT_GE(t, 0);
           ASSERT_LE(t, t_max);
@@ -76,7 +76,7 @@ TEST(SegmentSearch, FindsTheMinimum) {
         }
       }
     }
-    EXPECT_GT(bends, 0U);
+    EXPECT_GT(breakpoints, 0U);
   }
 }
 
