@@ -98,13 +98,13 @@ void choose_trials(const Bracket& in, double even, std::vector<double>& trials) 
 
 // Between two of the trials, or one of them and an end; breakpoints outside are forgotten.
 Bracket narrow(const Bracket& in, double a, const std::vector<double>& trials,
-               std::vector<Breakpoint>& breakpoints, Comm& comm) {
+               std::vector<Breakpoint>& breakpoints, const Reduction& ranks) {
   const auto place = [&](const Breakpoint& point) {
     return static_cast<std::size_t>(std::ranges::lower_bound(trials, point.at) - trials.begin());
   };
   std::vector<double> steps(trials.size() + 1);
   for (const Breakpoint& point : breakpoints) steps[place(point)] += point.step;
-  comm.sum(steps);
+  ranks.sum(steps);
   Bracket out = {in.left, in.right, in.slope, steps[0]};
   std::size_t k = 0;
   for (; k < trials.size() && a * trials[k] + out.slope + steps[k] < 0; ++k) {
@@ -118,8 +118,8 @@ Bracket narrow(const Bracket& in, double a, const std::vector<double>& trials,
 }  // namespace
 
 double minimum_on_ranks(const Ray& ray, SlopeSteps steps, const BreakpointsIn& breakpoints_in,
-                        Comm& comm) {
-  comm.sum(steps.values);
+                        const Reduction& ranks) {
+  ranks.sum(steps.values);
   const double a = ray.a, steepest = ray.b + steps.slope();
   if (!(steepest < 0)) return 0;
   const Bucket bucket = find_bucket(a, ray.b, steps);
@@ -129,7 +129,7 @@ double minimum_on_ranks(const Ray& ray, SlopeSteps steps, const BreakpointsIn& b
   if (in.step > 0 && std::isinf(in.right)) {
     double last = in.left;
     for (const Breakpoint& point : breakpoints) last = std::max(last, point.at);
-    in.right = comm.max(last);
+    in.right = ranks.largest(last);
     if (a * in.right + in.slope + in.step < 0) in = {in.right, ray.t_max, in.slope + in.step, 0};
   }
   std::vector<double> trials;
@@ -144,7 +144,7 @@ double minimum_on_ranks(const Ray& ray, SlopeSteps steps, const BreakpointsIn& b
     choose_trials(in, even, trials);
     if (!(off > ray.doubt * -steepest * in.right) || !(width > 1e-15 * in.right) || trials.empty())
       return std::min(ray.t_max, even);
-    in = narrow(in, a, trials, breakpoints, comm);
+    in = narrow(in, a, trials, breakpoints, ranks);
   }
   if (in.step > 0) return in.left;
   // No breakpoint is left: f is a parabola, or falls for ever.
@@ -152,8 +152,10 @@ double minimum_on_ranks(const Ray& ray, SlopeSteps steps, const BreakpointsIn& b
 }
 
 double minimum_on_ranks(const Ray& ray, const LineSearch& own, Comm& comm) {
-  return minimum_on_ranks(
-      ray, own.slope_steps(), [&](std::size_t bucket) { return own.breakpoints_in(bucket); }, comm);
+  return minimum_on_ranks(ray, own.slope_steps(),
+                          [&](std::size_t bucket) { return own.breakpoints_in(bucket); },
+                          {.sum = [&](std::span<double> numbers) { comm.sum(numbers); },
+                           .largest = [&](double number) { return comm.max(number); }});
 }
 
 }  // namespace hinge

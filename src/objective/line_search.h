@@ -118,12 +118,18 @@ struct Ray {
   double doubt = 0;  // by what share of the gain f(t) may be above the minimum
 };
 
+// What ranks make of numbers that each of them has: sums, and the largest.
+struct Reduction {
+  std::function<void(std::span<double>)> sum;
+  std::function<double(double)> largest;
+};
+
 // The breakpoints of the rank's own rows in the bucket.
 using BreakpointsIn = std::function<std::vector<Breakpoint>(std::size_t bucket)>;
 // `steps` are those of the rank's own rows, but for breakpoints at t_max and beyond. The same t
 // everywhere.
 double minimum_on_ranks(const Ray& ray, SlopeSteps steps, const BreakpointsIn& breakpoints,
-                        Comm& comm);
+                        const Reduction& ranks);
 // Of rows that were added to a search with this t_max and neither a nor b.
 double minimum_on_ranks(const Ray& ray, const LineSearch& own, Comm& comm);
 

@@ -1,5 +1,5 @@
-// What every Risk must do, against plain sums over dense rows. A new Risk joins with one line in
-// risks().
+// What a Risk must do wherever its rows are, and those who choose its active rows, against plain
+// sums over dense rows. Another place for rows joins with one line in risks().
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,13 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "solve/planes/ranked_risk.h"
-#include "solve/planes/risk.h"
+#include "solve/planes/any_risk.h"
 #include "support.h"
 
 namespace hinge {
 namespace {
 
+using testing::AnyRisk;
+using testing::MakeRisk;
 using testing::random_dataset;
 using testing::RandomData;
 using Vector = std::vector<double>;
@@ -33,7 +34,7 @@ struct RiskCase {
   std::uint64_t sequences = 25;
 };
 std::vector<RiskCase> risks() {
-  return {{"cpu", make_cpu_risk},
+  return {{"memory", testing::make_risk},
           {"one_rank", testing::make_ranked_risk<1>, false},
           // Each call wakes threads a dozen times.
           {"three_ranks", testing::make_ranked_risk<3>, false, 8}};
@@ -393,7 +394,7 @@ class Pair {
     anchor = mark_point;
     trial_weights.clear();
     active.assign(table.rows(), true);
-    risk->widen();
+    risk->return_to_mark();
     check();
   }
 
@@ -531,7 +532,7 @@ class Pair {
   }
 
   Table table;
-  std::unique_ptr<Risk> risk;
+  std::unique_ptr<AnyRisk> risk;
   Vector anchor, trial, mark_point;
   Vector trial_weights;              // empty: the trial is no sum of planes
   Vector now;                        // statuses of the newest plane
@@ -783,7 +784,7 @@ TEST_P(RiskContract, MarkNarrowWiden) {
 class WanderingRiskContract : public RiskContract {};
 TEST_P(WanderingRiskContract, KeepNear) {
   Random random(7);
-  const std::unique_ptr<Risk> risk = GetParam().risk.make(sample_.problem, options(200), pool_);
+  const std::unique_ptr<AnyRisk> risk = GetParam().risk.make(sample_.problem, options(200), pool_);
   const Table table(sample_.problem);
   Vector w = random_vector(table.dimension, 0.3, random);
   risk->begin(w);
@@ -844,7 +845,7 @@ TEST_P(WanderingRiskContract, KeepNear) {
 Vector words(const Sample& sample, MakeRisk make, RiskOptions options, int threads) {
   Pool pool(threads);
   options.slots = kSlots;
-  const std::unique_ptr<Risk> risk = make(sample.problem, options, pool);
+  const std::unique_ptr<AnyRisk> risk = make(sample.problem, options, pool);
   Vector all;
   const auto say = [&](const Vector& more) { all.insert(all.end(), more.begin(), more.end()); };
   Vector weights(kSlots);
@@ -876,7 +877,7 @@ Vector words(const Sample& sample, MakeRisk make, RiskOptions options, int threa
     }
   }
   look();
-  if (options.use != ActiveUse::wandering) risk->widen();
+  if (options.use != ActiveUse::wandering) risk->return_to_mark();
   look();
   risk->merge(0, 1, 0.3, 0.7);
   weights[1] = 0;
@@ -930,7 +931,7 @@ TEST(RiskParts, AddUpToTheWhole) {
         const Dataset data = testing::pick_rows(whole.data, rows);
         const std::vector<std::int8_t> y = signs(data, 1);
         const Problem problem = {.data = &data, .y = y};
-        const std::unique_ptr<Risk> part = risk.make(problem, {.slots = 2}, pool);
+        const std::unique_ptr<AnyRisk> part = risk.make(problem, {.slots = 2}, pool);
         Vector said = {part->begin(w), part->plane(0, 0)};
         part->set_trial(Vector{1, 0});
         part->advance(1);  // the anchor is -a

@@ -4,11 +4,9 @@
 #include <bit>
 #include <utility>
 
-namespace hinge {
+#include "solve/planes/tuning.h"
 
-namespace {
-constexpr std::uint64_t kBlock = std::uint64_t{1} << 14;  // rows; a multiple of 64
-}
+namespace hinge {
 
 void RowBits::archive(Archive& archive, std::uint64_t rows) {
   archive.sized_or_empty(words_, (rows + 63) / 64);
@@ -39,6 +37,7 @@ void PlaneStatuses::merge(std::size_t into, std::size_t from, double u, double v
 
 void PlaneStatuses::spread(std::span<const double> coefficients, std::span<double> out,
                            Pool& pool) const {
+  constexpr std::uint64_t kBlock = PlanesTuning::statuses_at_a_time;
   // What is summed here is part of points and bounds, which must be whole after an interrupt.
   const Pool::Grace whole(pool, Pool::Grace::kForever);
   pool.run((rows_ + kBlock - 1) / kBlock, [&](std::size_t block) {

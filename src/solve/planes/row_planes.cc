@@ -10,61 +10,55 @@
 #include <utility>
 
 #include "solve/planes/plane_vectors.h"
+#include "solve/planes/tuning.h"
 
 namespace hinge {
 namespace {
 
-template <class Value>
 class RowPlanes final : public PlaneVectors {
  public:
-  RowPlanes(RiskRows<Value>& rows, const RiskOptions& options, const PlaneStatuses& statuses,
+  RowPlanes(SignedRows& rows, std::size_t slots, bool keeps_vectors, const PlaneStatuses& statuses,
             const RowBits& now)
-      : PlaneVectors(options.slots),
+      : PlaneVectors(slots),
         rows_(rows),
         statuses_(statuses),
         now_(now),
-        scores_(rows.m.rows * slots_),
-        stamp_(rows.m.rows),
-        serial_(slots_),
-        with_running_(slots_),
-        with_anchor_(slots_),
-        with_mark_(slots_),
-        with_trial_(slots_),
-        beta_(slots_),
-        gamma_(slots_) {
-    if (keeps_vectors(options.most(), rows.passes.dimension())) vectors_.resize(slots_);
+        slots_(slots),
+        scores_(rows.size() * slots),
+        stamp_(rows.size()),
+        serial_(slots),
+        with_running_(slots),
+        with_anchor_(slots),
+        with_mark_(slots),
+        with_trial_(slots),
+        beta_(slots),
+        gamma_(slots) {
+    if (keeps_vectors) vectors_.resize(slots);
   }
-
-  bool narrows_well() const override { return !vectors_.empty(); }
 
   void begin(std::span<const double> w, std::vector<double> weights) override {
     point_.assign(w.begin(), w.end());
-    running_ = sum(std::move(weights));
-    running_anchor_ = running_mark_ = running_trial_ = dot(running_, point_);
+    running_ = rows_.sum(std::move(weights));
+    running_at_anchor_ = running_at_mark_ = running_at_trial_ = dot(running_, point_);
     segment_.anchor_square = segment_.trial_square = segment_.product = dot(point_, point_);
     trial_ = point_;
   }
 
-  void rebuild(std::vector<double> weights) override { running_ = sum(std::move(weights)); }
+  void rebuild(std::vector<double> weights) override { running_ = rows_.sum(std::move(weights)); }
 
-  void flip(std::span<const Flip> flips, const double* at_anchor, const double* at_trial,
-            const double* at_mark) override {
-    if (flips.empty()) return;
-    std::vector<std::uint64_t> list(flips.size());
-    for (std::size_t k = 0; k < flips.size(); ++k) list[k] = flips[k].row;
-    bring(rows_.cut(std::move(list)));
-    std::vector<double> weights(flips.size());
+  void flip(const Flips& flips, const Margins& margins) override {
+    if (flips.size() == 0) return;
+    bring(flips.rows);
     const std::size_t used = used_slots();
     for (std::size_t k = 0; k < flips.size(); ++k) {
-      const auto [i, weight] = flips[k];
-      weights[k] = weight;
-      rows_.simd.add_dense(weight, scores_of(i), with_running_.data(), used);
-      running_anchor_ += weight * at_anchor[i];
-      running_trial_ += weight * at_trial[i];
-      if (at_mark != nullptr) running_mark_ += weight * at_mark[i];
+      const std::uint64_t i = flips.rows.list[k];
+      const double weight = flips.weights[k];
+      rows_.simd().add_dense(weight, scores_of(i), with_running_.data(), used);
+      running_at_anchor_ += weight * margins.anchor[i];
+      running_at_trial_ += weight * margins.trial[i];
+      if (!margins.mark.empty()) running_at_mark_ += weight * margins.mark[i];
     }
-    rows_.combine(
-        flips.size(), [&](std::uint64_t k) { return flips[k].row; }, weights, running_.data());
+    rows_.combine(flips.rows, flips.weights, running_);
   }
 
   void take(std::size_t slot) override {
@@ -73,36 +67,36 @@ class RowPlanes final : public PlaneVectors {
     serial_[slot] = ++clock_;
     with_running_[slot] = dot(running_, running_);
     for (std::size_t k = 0; k < slots_; ++k) {
-      if (serial_[k] != 0) gram(slot, k) = gram(k, slot) = with_running_[k];
+      if (serial_[k] != 0) gram_.set(slot, k, with_running_[k]);
     }
-    with_anchor_[slot] = running_anchor_;
-    with_mark_[slot] = running_mark_;
-    with_trial_[slot] = running_trial_;
+    with_anchor_[slot] = running_at_anchor_;
+    with_mark_[slot] = running_at_mark_;
+    with_trial_[slot] = running_at_trial_;
   }
 
-  void take(std::size_t slot, std::vector<double> weights, const ActiveRows& rows) override {
-    bring(rows);
+  void take(std::size_t slot, std::vector<double> weights) override {
+    bring(rows_.all());
     serial_[slot] = ++clock_;
     for (std::size_t k = 0; k < slots_; ++k) {
       double product = 0;
       for (std::uint64_t i = 0; serial_[k] != 0 && i < weights.size(); ++i) {
         if (weights[i] != 0) product += weights[i] * scores_of(i)[k];
       }
-      gram(slot, k) = gram(k, slot) = product;
+      gram_.set(slot, k, product);
     }
-    const std::vector<double> a = sum(std::move(weights));
+    const std::vector<double> a = rows_.sum(std::move(weights));
     if (!vectors_.empty()) vectors_[slot] = a;
-    gram(slot, slot) = dot(a, a);
+    gram_.set(slot, slot, dot(a, a));
     with_running_[slot] = dot(running_, a);
     with_anchor_[slot] = with_mark_[slot] = with_trial_[slot] = dot(point_, a);
-    score(rows, slot, a);
-    for (std::uint64_t i = 0; i < rows_.m.rows; ++i) stamp_[i] = clock_;
+    score(rows_.all(), slot, a, clock_ - 1);
+    for (std::uint64_t i = 0; i < rows_.size(); ++i) stamp_[i] = clock_;
   }
 
   void merge(std::size_t into, std::size_t from, double u, double v) override {
     fold(into);
     fold(from);
-    merge_gram(into, from, u, v);
+    gram_.merge(into, from, u, v);
     for (std::vector<double>* const products :
          {&with_running_, &with_anchor_, &with_mark_, &with_trial_}) {
       (*products)[into] = u * (*products)[into] + v * (*products)[from];
@@ -116,7 +110,7 @@ class RowPlanes final : public PlaneVectors {
     }
     serial_[into] = std::max(serial_[into], serial_[from]);
     serial_[from] = 0;
-    for (std::uint64_t i = 0; i < rows_.m.rows; ++i) {
+    for (std::uint64_t i = 0; i < rows_.size(); ++i) {
       if (stamp_[i] < serial_[into]) continue;  // has not met both, and will meet the sum
       double* const scores = scores_of(i);
       scores[into] = u * scores[into] + v * scores[from];
@@ -127,27 +121,29 @@ class RowPlanes final : public PlaneVectors {
 
   void drop(std::size_t slot) override {
     fold(slot);
-    clear_gram(slot);
+    gram_.clear(slot);
     serial_[slot] = 0;
     beta_[slot] = 0;
     with_running_[slot] = with_anchor_[slot] = with_mark_[slot] = with_trial_[slot] = 0;
   }
 
-  void trial(std::span<const double> beta, const ActiveRows& rows, double* margins) override {
+  void trial(std::span<const double> beta, Margins& margins) override {
+    const RowList& rows = margins.active;
     bring(rows);
     trial_.clear();
     std::copy(beta.begin(), beta.end(), beta_.begin());
     const std::size_t used = used_slots();
+    double* const trial = margins.trial.data();
     rows_.for_blocks(rows, [&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t k = begin; k < end; ++k) {
         const std::uint64_t i = rows.row(k);
-        margins[i] = -rows_.simd.dot_dense(beta_.data(), scores_of(i), used);
+        trial[i] = -rows_.simd().dot_dense(beta_.data(), scores_of(i), used);
       }
     });
     for (std::size_t k = 0; k < used; ++k) {
-      with_trial_[k] = -rows_.simd.dot_dense(beta_.data(), gram_.data() + k * slots_, used);
+      with_trial_[k] = -rows_.simd().dot_dense(beta_.data(), gram_.row(k), used);
     }
-    running_trial_ = -dot(beta_, with_running_);
+    running_at_trial_ = -dot(beta_, with_running_);
     segment_.trial_square = -dot(beta_, with_trial_);
     segment_.trial_doubt = doubt(used);
     segment_.product = -dot(beta_, with_anchor_);
@@ -159,15 +155,12 @@ class RowPlanes final : public PlaneVectors {
     return s;
   }
 
-  double running_at_anchor() const override { return running_anchor_; }
-  double running_at_trial() const override { return running_trial_; }
-
   void advance(double t) override {
     const double stay = 1 - t;
     for (std::size_t k = 0; k < slots_; ++k) {
       with_anchor_[k] = stay * with_anchor_[k] + t * with_trial_[k];
     }
-    running_anchor_ = stay * running_anchor_ + t * running_trial_;
+    running_at_anchor_ = stay * running_at_anchor_ + t * running_at_trial_;
     if (!trial_.empty()) {  // both are vectors
       for (std::size_t j = 0; j < point_.size(); ++j) point_[j] += t * (trial_[j] - point_[j]);
       segment_.anchor_square = dot(point_, point_);
@@ -186,31 +179,31 @@ class RowPlanes final : public PlaneVectors {
     std::vector<double> w = point_;
     if (at_point()) return w;
     for (double& x : w) x *= fade_;
-    std::vector<double> weights(rows_.m.rows);
-    statuses_.spread(gamma_, weights, rows_.pool);
+    std::vector<double> weights(rows_.size());
+    statuses_.spread(gamma_, weights, rows_.pool());
     for (std::uint64_t i = 0; i < weights.size(); ++i) {
       weights[i] = rows_.cost(i) * (weights[i] + (theta_.empty() ? 0.0 : theta_[i]));
     }
-    add(std::move(weights), w);
+    rows_.combine(rows_.all(), std::move(weights), w);
     return w;
   }
 
-  void at_anchor(const ActiveRows& rows, double* margins) override {
+  void at_anchor(const RowList& rows, std::vector<double>& margins) override {
     rows_.margins(rows, anchor(), margins);
   }
 
   void mark() override {
     settle(anchor());
     with_mark_ = with_anchor_;
-    running_mark_ = running_anchor_;
+    running_at_mark_ = running_at_anchor_;
   }
 
-  void widen(const ActiveRows& all, double* margins) override {
+  void return_to_mark(std::vector<double>& margins) override {
     trial_ = anchor();
-    rows_.margins(all, trial_, margins);
+    rows_.margins(rows_.all(), trial_, margins);
     settle(std::move(point_));
     with_trial_ = std::exchange(with_anchor_, with_mark_);
-    running_trial_ = std::exchange(running_anchor_, running_mark_);
+    running_at_trial_ = std::exchange(running_at_anchor_, running_at_mark_);
     segment_.trial_square = dot(trial_, trial_);
     segment_.trial_doubt = 0;
     segment_.product = dot(trial_, point_);
@@ -218,9 +211,10 @@ class RowPlanes final : public PlaneVectors {
 
   void grow(std::size_t slots) override {
     const std::size_t before = slots_;
-    PlaneVectors::grow(slots);
-    std::vector<double> scores(rows_.m.rows * slots);
-    for (std::uint64_t i = 0; i < rows_.m.rows; ++i) {
+    gram_.grow(slots);
+    slots_ = slots;
+    std::vector<double> scores(rows_.size() * slots);
+    for (std::uint64_t i = 0; i < rows_.size(); ++i) {
       std::copy_n(scores_.begin() + static_cast<std::ptrdiff_t>(i * before), before,
                   scores.begin() + static_cast<std::ptrdiff_t>(i * slots));
     }
@@ -231,8 +225,8 @@ class RowPlanes final : public PlaneVectors {
   }
 
   void archive(Archive& archive, const std::vector<bool>& taken) override {
-    const std::size_t rows = rows_.m.rows, dimension = rows_.passes.dimension();
-    archive.sized(gram_, slots_ * slots_);
+    const std::size_t rows = rows_.size(), dimension = rows_.dimension();
+    gram_.archive(archive);
     archive.sized(scores_, rows * slots_);
     archive.sized(stamp_, rows);
     archive.sized(serial_, slots_);
@@ -244,7 +238,7 @@ class RowPlanes final : public PlaneVectors {
     archive.sized(vectors_, vectors_.size());
     for (std::vector<double>* const numbers : by_slot()) archive.sized(*numbers, slots_);
     archive.sized_or_empty(theta_, rows);
-    archive(running_anchor_, running_mark_, running_trial_, fade_, segment_);
+    archive(running_at_anchor_, running_at_mark_, running_at_trial_, fade_, segment_);
     for (std::size_t slot = 0; slot < slots_; ++slot) {
       archive.require((serial_[slot] != 0) == taken[slot]);
       archive.require(taken[slot] || (beta_[slot] == 0 && gamma_[slot] == 0));
@@ -261,7 +255,7 @@ class RowPlanes final : public PlaneVectors {
   }
   double* scores_of(std::uint64_t i) { return scores_.data() + i * slots_; }
   double dot(const std::vector<double>& x, const std::vector<double>& y) const {
-    return rows_.simd.dot_dense(x.data(), y.data(), x.size());
+    return rows_.simd().dot_dense(x.data(), y.data(), x.size());
   }
 
   // Of sum_jk beta_j beta_k <a_j,a_k>: planes that cancel each other leave their rounding.
@@ -270,10 +264,10 @@ class RowPlanes final : public PlaneVectors {
     for (std::size_t j = 0; j < used; ++j) {
       if (beta_[j] == 0) continue;
       double row = 0;
-      for (std::size_t k = 0; k < used; ++k) row += beta_[k] * std::abs(gram(j, k));
+      for (std::size_t k = 0; k < used; ++k) row += beta_[k] * std::abs(gram_(j, k));
       sum += beta_[j] * row;
     }
-    return kRounding * sum;
+    return PlanesTuning::rounding_of_sums * sum;
   }
 
   // Slots beyond are free.
@@ -298,31 +292,23 @@ class RowPlanes final : public PlaneVectors {
   // The part of a plane in the anchor becomes one of rows: the plane will change or go.
   void fold(std::size_t slot) {
     if (gamma_[slot] == 0) return;
-    if (theta_.empty()) theta_.resize(rows_.m.rows);
+    if (theta_.empty()) theta_.resize(rows_.size());
     std::vector<double> coefficients(slots_);
     coefficients[slot] = std::exchange(gamma_[slot], 0.0);
-    statuses_.spread(coefficients, theta_, rows_.pool);
-  }
-
-  // w += sum_i weights[i] y_i x_i
-  void add(std::vector<double> weights, std::vector<double>& w) {
-    rows_.combine(
-        weights.size(), [](std::uint64_t i) { return i; }, weights, w.data());
-  }
-  std::vector<double> sum(std::vector<double> weights) {
-    std::vector<double> a(rows_.passes.dimension());
-    add(std::move(weights), a);
-    return a;
+    statuses_.spread(coefficients, theta_, rows_.pool());
   }
 
   // Scores of these rows at all planes they have not met yet, newest first: the vector of a plane
   // is that of the one after it but for the rows that changed sides.
-  void bring(const ActiveRows& rows) {
-    std::uint32_t oldest = clock_;
+  void bring(const RowList& rows) {
+    std::uint32_t oldest = clock_, newest = 0;
     for (std::uint64_t k = 0; k < rows.size(); ++k) {
-      oldest = std::min(oldest, stamp_[rows.row(k)]);
+      const std::uint32_t stamp = stamp_[rows.row(k)];
+      oldest = std::min(oldest, stamp);
+      newest = std::max(newest, stamp);
     }
     if (oldest == clock_) return;
+    if (rows.cuts.empty()) return bring(rows_.rows().cut(rows.list));
     std::vector<std::size_t> missing;
     for (std::size_t k = 0; k < slots_; ++k) {
       if (serial_[k] > oldest) missing.push_back(k);
@@ -332,65 +318,63 @@ class RowPlanes final : public PlaneVectors {
     RowBits at;
     for (const std::size_t slot : missing) {
       if (slot == newest_) {
-        score(rows, slot, running_);
+        score(rows, slot, running_, newest);
       } else if (!vectors_.empty()) {
-        score(rows, slot, vectors_[slot]);
+        score(rows, slot, vectors_[slot], newest);
       } else if (statuses_.merged(slot)) {
-        std::vector<double> coefficients(slots_), weights(rows_.m.rows);
+        std::vector<double> coefficients(slots_), weights(rows_.size());
         coefficients[slot] = 1;
-        statuses_.spread(coefficients, weights, rows_.pool);
+        statuses_.spread(coefficients, weights, rows_.pool());
         for (std::uint64_t i = 0; i < weights.size(); ++i) weights[i] *= -rows_.cost(i);
-        score(rows, slot, sum(std::move(weights)));
+        score(rows, slot, rows_.sum(std::move(weights)), newest);
       } else {
         if (rolled.empty()) {
           rolled = running_;
           at = now_;
         }
         roll(rolled, at, statuses_.bits(slot));
-        score(rows, slot, rolled);
+        score(rows, slot, rolled, newest);
       }
     }
     for (std::uint64_t k = 0; k < rows.size(); ++k) stamp_[rows.row(k)] = clock_;
   }
 
+  // a, the vector of the statuses `at`, becomes that of `to`.
   void roll(std::vector<double>& a, RowBits& at, const RowBits& to) {
-    std::vector<std::uint64_t> list;
-    std::vector<double> weights;
+    Flips flips;
     for (std::size_t k = 0; k < at.size(); ++k) {
       for (std::uint64_t word = at.word(k) ^ to.word(k); word != 0; word &= word - 1) {
         const std::uint64_t i = k * 64 + static_cast<std::uint64_t>(std::countr_zero(word));
-        list.push_back(i);
-        weights.push_back(at.get(i) ? rows_.cost(i) : -rows_.cost(i));
+        flips.add(i, at.get(i) ? rows_.cost(i) : -rows_.cost(i));
       }
     }
     for (const auto& [row, more] :
          {at.between, RowBits::Between{to.between.row, -to.between.more}}) {
-      if (more == 0) continue;
-      list.push_back(row);
-      weights.push_back(more * rows_.cost(row));
+      if (more != 0) flips.add(row, more * rows_.cost(row));
     }
-    rows_.combine(
-        list.size(), [&](std::uint64_t k) { return list[k]; }, weights, a.data());
+    rows_.combine(flips.rows, std::move(flips.weights), a);
     at = to;
   }
 
-  // Scores at the plane in `slot`, which is `a`, of the rows that have not met it.
-  void score(const ActiveRows& rows, std::size_t slot, const std::vector<double>& a) {
-    std::vector<std::uint64_t> counts(rows.blocks());
-    rows_.for_blocks(rows, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
-      for (std::uint64_t k = begin; k < end; ++k) {
-        const std::uint64_t i = rows.row(k);
-        if (stamp_[i] >= serial_[slot]) continue;
-        scores_of(i)[slot] = rows_.margin(i, a.data());
-        ++counts[block];
-      }
-    });
-    for (const std::uint64_t count : counts) rows_.touched += count;
+  // Scores at the plane in `slot`, which is `a`, of the rows that have not met it: all, if not even
+  // the newest stamp among them is as late as the plane.
+  void score(const RowList& rows, std::size_t slot, const std::vector<double>& a,
+             std::uint32_t newest) {
+    const std::uint32_t serial = serial_[slot];
+    const auto place = [scores = scores_.data() + slot,
+                        stride = slots_](std::uint64_t i) -> double& { return scores[i * stride]; };
+    if (newest < serial) return rows_.margins_to(rows, a, place);
+    std::vector<std::uint64_t> others;
+    for (std::uint64_t k = 0; k < rows.size(); ++k) {
+      if (stamp_[rows.row(k)] < serial) others.push_back(rows.row(k));
+    }
+    rows_.margins_to(rows_.rows().cut(std::move(others)), a, place);
   }
 
-  RiskRows<Value>& rows_;
+  SignedRows& rows_;
   const PlaneStatuses& statuses_;
   const RowBits& now_;
+  std::size_t slots_;
   std::vector<double> scores_;         // y_i <x_i, a_k> at i * slots + k
   std::vector<std::uint32_t> stamp_;   // row i has met all planes up to this serial number
   std::vector<std::uint32_t> serial_;  // of the plane in a slot; 0: free
@@ -399,7 +383,7 @@ class RowPlanes final : public PlaneVectors {
   std::vector<double> running_, point_, trial_;  // trial_ is empty where beta_ says what it is
   std::vector<std::vector<double>> vectors_;     // of the planes, if they are kept
   std::vector<double> with_running_, with_anchor_, with_mark_, with_trial_;  // <., a_k>
-  double running_anchor_ = 0, running_mark_ = 0, running_trial_ = 0;
+  double running_at_mark_ = 0;
   std::vector<double> beta_, gamma_, theta_;
   double fade_ = 1;
   Segment segment_;
@@ -407,14 +391,10 @@ class RowPlanes final : public PlaneVectors {
 
 }  // namespace
 
-template <class Value>
-std::unique_ptr<PlaneVectors> make_row_planes(RiskRows<Value>& rows, const RiskOptions& options,
-                                              const PlaneStatuses& statuses, const RowBits& now) {
-  return std::make_unique<RowPlanes<Value>>(rows, options, statuses, now);
+std::unique_ptr<PlaneVectors> make_row_planes(SignedRows& rows, std::size_t slots,
+                                              bool keeps_vectors, const PlaneStatuses& statuses,
+                                              const RowBits& now) {
+  return std::make_unique<RowPlanes>(rows, slots, keeps_vectors, statuses, now);
 }
-template std::unique_ptr<PlaneVectors> make_row_planes(RiskRows<float>&, const RiskOptions&,
-                                                       const PlaneStatuses&, const RowBits&);
-template std::unique_ptr<PlaneVectors> make_row_planes(RiskRows<double>&, const RiskOptions&,
-                                                       const PlaneStatuses&, const RowBits&);
 
 }  // namespace hinge

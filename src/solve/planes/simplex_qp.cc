@@ -6,16 +6,15 @@
 #include <cmath>
 #include <limits>
 
+#include "solve/planes/tuning.h"
+
 namespace hinge {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-// A pivot of R'R is at least this part of the largest G_jj. Less would be rounding; more would
-// dampen steps among planes that are nearly parallel.
-constexpr double kPivot = 1e-14;
-constexpr int kRounds = 40;  // of Newton steps, then pair steps
+using Tuning = PlanesTuning;
 
 // Four sums, so that they need not wait for each other.
 double dot(const double* x, const double* y, std::size_t size) {
@@ -80,9 +79,9 @@ void GramFactor::meet(const double* gram, std::size_t stride, std::span<const do
   std::fill(is_member_.begin(), is_member_.end(), std::uint8_t{0});
   least_ = std::numeric_limits<double>::min();
   for (std::size_t j = 0; j < b.size(); ++j) {
-    least_ = std::max(least_, kPivot * gram[j * stride + j]);
+    least_ = std::max(least_, Tuning::qp_min_pivot * gram[j * stride + j]);
   }
-  const std::size_t most = size() / 4 + 1;  // to lose one by one; beyond, a new factor is faster
+  const std::size_t most = size() / Tuning::qp_lost_one_by_one + 1;
   std::size_t lost = 0;
   for (std::size_t place = 0; place < size();) {
     Member& wanted = members_[place];
@@ -189,22 +188,22 @@ void SimplexQp::start() {
     const double scale = total_ / sum;
     for (std::size_t j = 0; j < planes_; ++j) beta_[j] *= scale;
   }
-  refresh();
+  measure();
   if (value() >= 0 && std::isfinite(value()) && std::isfinite(gap())) return;
   std::fill(beta_, beta_ + planes_, 0.0);
-  refresh();
+  measure();
 }
 
 // g from G; the slack from beta, with what rounding did to its sum.
-void SimplexQp::refresh() {
+void SimplexQp::measure() {
   double sum = 0;
   for (std::size_t j = 0; j < planes_; ++j) sum += beta_[j];
-  if (sum > total_ * (1 + 1e-13)) {
+  if (sum > total_ * (1 + Tuning::qp_sum_rounding)) {
     const double scale = total_ / sum;
     for (std::size_t j = 0; j < planes_; ++j) beta_[j] *= scale;
   }
   // A slack of rounding errors would stand in the way of every Newton step.
-  slack_ = total_ - sum > 1e-13 * total_ ? total_ - sum : 0.0;
+  slack_ = total_ - sum > Tuning::qp_sum_rounding * total_ ? total_ - sum : 0.0;
 
   std::copy(b_, b_ + planes_, g_.begin());
   double* const __restrict g = g_.data();
@@ -320,7 +319,7 @@ void SimplexQp::pair_steps(std::size_t most) {
     for (std::size_t j = 0; j < planes_; ++j) largest_ = std::max(largest_, g_[j]);
     if (gap() <= tolerance_) break;
   }
-  if (!fresh_) refresh();
+  if (!fresh_) measure();
 }
 
 // ---- Newton steps
@@ -369,7 +368,7 @@ void SimplexQp::move_to(double t) {
     beta_[factor_.member(p)] = std::max(0.0, origin_[p] + t * d_[p]);
   }
   if (t >= limit_ && wall_ < factor_.size()) beta_[factor_.member(wall_)] = 0;
-  refresh();
+  measure();
 }
 
 // One step along d_, to the largest q or to the boundary, where members leave. False if it would
@@ -398,8 +397,8 @@ bool SimplexQp::newton_step() {
   double t = std::min(1.0, limit_);
   move_to(t);
   const double slope_after = slope(shift);
-  const bool too_far = slope_after < -0.1 * slope_before;
-  const bool too_short = slope_after > 0.1 * slope_before && t < limit_;
+  const bool too_far = slope_after < -Tuning::qp_slope_left * slope_before;
+  const bool too_short = slope_after > Tuning::qp_slope_left * slope_before && t < limit_;
   if (too_far || too_short) {
     const Height here = height();
     const double fall = slope_before - slope_after;
@@ -447,7 +446,7 @@ void SimplexQp::newton_steps(std::size_t most) {
     }
     if (!direction() || !newton_step() || gap() <= tolerance_) return;
     if (at_wall_) continue;
-    if (!(value() > last_value) && gap() > 0.9 * last_gap) return;
+    if (!(value() > last_value) && gap() > Tuning::qp_step_progress * last_gap) return;
     last_value = value(), last_gap = gap();
   }
 }
@@ -472,20 +471,21 @@ QpAnswer SimplexQp::solve(std::span<const double> gram, std::size_t stride,
   start();
   std::copy(beta_, beta_ + planes_, begin_.begin());
   const Height begin = height();
-  for (int round = 0; round < kRounds && gap() > tolerance_; ++round) {
+  for (int round = 0; round < Tuning::qp_rounds && gap() > tolerance_; ++round) {
     const double round_value = value(), round_gap = gap();
-    newton_steps(2 * planes_ + 20);
+    newton_steps(2 * planes_ + Tuning::qp_steps);
     if (gap() <= tolerance_) break;
     // Perhaps it is the factor, after many changes or of planes that only look the same.
     if (round == 0) factor_.clear();
-    pair_steps(planes_ + 20);
+    pair_steps(planes_ + Tuning::qp_steps);
     if (gap() <= tolerance_) break;
-    if (!(value() - round_value > kEpsilon * std::abs(round_value)) && gap() > 0.5 * round_gap)
+    if (!(value() - round_value > kEpsilon * std::abs(round_value)) &&
+        gap() > Tuning::qp_round_progress * round_gap)
       break;
   }
   if (!not_below(begin)) {
     std::copy(begin_.begin(), begin_.begin() + static_cast<std::ptrdiff_t>(planes_), beta_);
-    refresh();
+    measure();
   }
   return {value(), gap(), steps_, gap() > tolerance_};
 }

@@ -98,7 +98,7 @@ class SimplexQp {
     double value, gap, noise;  // what rounding may have done to value
   };
   void start();
-  void refresh();
+  void measure();
   double value() const;
   double gap() const;
   Height height() const;
