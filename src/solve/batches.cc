@@ -34,15 +34,16 @@ Neighbours neighbours_in(const Dataset& data, std::uint64_t most) {
 }
 
 Batches::Batches(const BatchOptions& options)
-    : rows_(options.rows),
-      rows_of_all_(options.rows_of_all == 0 ? options.rows : options.rows_of_all),
+    : shares_(options.rows_of_all > 0),
+      rows_(options.rows),
+      rows_of_all_(shares_ ? options.rows_of_all : options.rows),
       batch_(options.batch),
       steps_per_epoch_((rows_of_all_ + batch_ - 1) / batch_),
       sampling_(options.sampling),
       seed_(options.seed),
       stream_(options.stream),
       neighbours_(options.neighbours) {
-  assert(has_all_rows() || sampling_ != Sampling::replace);
+  assert(!shares_ || sampling_ != Sampling::replace);
   if (batch_ == rows_of_all_)
     sampling_ = Sampling::order;  // all rows, whichever way they are drawn
   if (sampling_ == Sampling::permute) {
@@ -53,11 +54,11 @@ Batches::Batches(const BatchOptions& options)
   std::iota(deck_.begin(), deck_.end(), std::uint64_t{0});
 }
 
-std::uint64_t Batches::share_of(std::uint64_t count) const {
-  if (count >= rows_of_all_) return rows_;
-  if (has_all_rows()) return count;
-  return static_cast<std::uint64_t>(static_cast<double>(rows_) * static_cast<double>(count) /
-                                    static_cast<double>(rows_of_all_));
+std::uint64_t Batches::rows_before(std::uint64_t step, std::uint64_t rows) const {
+  if (step >= steps_per_epoch_) return rows;
+  if (!shares_) return step * batch_;
+  return static_cast<std::uint64_t>(static_cast<double>(rows) * static_cast<double>(step) /
+                                    static_cast<double>(steps_per_epoch_));
 }
 
 std::span<const std::uint64_t> Batches::next(std::uint64_t max_steps) {
@@ -77,11 +78,11 @@ std::span<const std::uint64_t> Batches::next(std::uint64_t max_steps) {
   const std::uint64_t step = handed_ % steps_per_epoch_;
   const bool all_left = handed_ + steps_ == window_end_;
   std::uint64_t rows = 0;
-  if (has_all_rows()) {
+  if (!shares_) {
     rows = rows_of_steps_ = all_left ? left : steps_ * batch_;
   } else {
-    rows = rows_before(step + steps_) - rows_before(step);
-    rows_of_steps_ = std::min(steps_ * batch_, rows_of_all_ - step * batch_);
+    rows = rows_before(step + steps_, rows_) - rows_before(step, rows_);
+    rows_of_steps_ = rows_before(step + steps_, rows_of_all_) - rows_before(step, rows_of_all_);
   }
   handed_ += steps_;
   const auto chunk = std::span<const std::uint64_t>(window_).subspan(used_, rows);
@@ -99,7 +100,7 @@ void Batches::draw_window() {
   const std::uint64_t epoch = drawn_ / steps_per_epoch_, step = drawn_ % steps_per_epoch_;
   const std::uint64_t steps =
       std::min(std::max<std::uint64_t>(1, neighbours_.window / batch_), steps_per_epoch_ - step);
-  const std::uint64_t from = rows_before(step), to = rows_before(step + steps);
+  const std::uint64_t from = rows_before(step, rows_), to = rows_before(step + steps, rows_);
   coming_.clear();
   switch (sampling_) {
     case Sampling::permute:

@@ -8,10 +8,10 @@
 // An epoch is ceil(rows / batch) steps. With permute and order the last set of an epoch may be
 // short; with replace none is. No set holds a row twice.
 //
-// Where each rank has some of the rows, a set has `batch` rows of all ranks together, and each rank
-// draws its share of it: by the first t sets of an epoch a rank has drawn the same share of its own
-// rows, rounded down to a row, as all ranks have of theirs. So a row is visited once an epoch, with
-// permute and order alike; sets are not drawn with replacement there.
+// Where each rank has some of the rows, a set is one of all ranks, each of which draws a share of
+// it: it cuts its own rows into as many parts as an epoch has steps, all of one size, to a row. So
+// a row is visited once an epoch whatever the ranks have, and no set is short. Nor is one drawn
+// with replacement there.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct BatchOptions {
   Sampling sampling = Sampling::permute;
   std::uint64_t seed = 1, stream = 0;  // ranks draw from different streams
   Neighbours neighbours = {};
-  std::uint64_t rows_of_all = 0;  // rows of all ranks; 0: there is one process, with all rows
+  std::uint64_t rows_of_all = 0;  // rows of all ranks; 0: there is one process, and no shares
 };
 
 class Batches {
@@ -67,16 +67,15 @@ class Batches {
   void archive(Archive& archive);  // between two calls of next(), in one process
 
  private:
-  bool has_all_rows() const { return rows_ == rows_of_all_; }
-  // How many of the rows drawn here are among the first `count` that all ranks draw in an epoch.
-  std::uint64_t share_of(std::uint64_t count) const;
-  std::uint64_t rows_before(std::uint64_t step) const { return share_of(step * batch_); }
+  // How many of so many rows, here or of all ranks, an epoch has drawn before a step.
+  std::uint64_t rows_before(std::uint64_t step, std::uint64_t rows) const;
   std::uint64_t steps_in(std::size_t rows) const { return (rows + batch_ - 1) / batch_; }
   std::uint64_t rows_of_run(std::uint64_t card) const;
   void draw_window();
   void draw_permuted(std::uint64_t rows);
   void draw_set(std::uint64_t step);
 
+  bool shares_;  // there are ranks
   std::uint64_t rows_, rows_of_all_, batch_, steps_per_epoch_;
   Sampling sampling_;
   std::uint64_t seed_, stream_;

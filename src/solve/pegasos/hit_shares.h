@@ -50,9 +50,11 @@ class HitShares {
   void mark(const HitCounts& now) {
     before_.swap(mark_);
     mark_.assign(now.numbers.begin(), now.numbers.end());
+    marked_ = true;
     halves_.mark();
   }
-  bool marked() const { return !mark_.empty(); }
+  // Once mark() was called; a rank may have no rows to count.
+  bool marked() const { return marked_; }
 
   // Replaces the scores of the rows by y alpha, with the shares of about the last half of the
   // steps; if these end now, after so many, the present part must have `least` to stand alone. A
@@ -92,10 +94,12 @@ class HitShares {
     archive.require(halves_.next() > steps);
     archive.sized_or_empty(before_, size);
     archive.sized_or_empty(mark_, size);
+    if (archive.reading()) marked_ = !mark_.empty();
   }
 
  private:
   LastHalf halves_;
+  bool marked_ = false;
   std::vector<std::uint32_t> before_, mark_;  // counts at the last two marks
 };
 

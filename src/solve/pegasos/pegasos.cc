@@ -124,21 +124,27 @@ class Pegasos {
                             .t0 = t0,
                             .start = start_,
                             .ranks = ranks_,
-                            .rows_of_all = rows_of_all_},
+                            .epoch = static_cast<double>(schedule_.epoch())},
                            passes_),
             .batches = Batches({.rows = m_.rows,
                                 .batch = schedule_.batch(),
                                 .sampling = asked_.sampling,
                                 .seed = seed_,
                                 .stream = number * ranks_.count() + ranks_.number(),
-                                .neighbours = neighbours_in(*problems_[0].data,
-                                                            m_.rows / PegasosTuning::kLeastRuns),
-                                .rows_of_all = rows_of_all_}),
+                                .neighbours = neighbours(),
+                                .rows_of_all = ranks_.several() ? rows_of_all_ : 0}),
             .point = ResultPoint(asked_.iterate, asked_.budget > 0,
                                  schedule_.marks_of_points(total), Random(seed_, kLot, number)),
             .shares = HitShares(schedule_.marks_of_counts(total)),
             .total = total,
             .next_measuring = schedule_.first_measuring(total)};
+  }
+
+  // Ranks shuffle single rows, which makes better sets than neighbours do: what they wait for is
+  // each other, not memory.
+  Neighbours neighbours() const {
+    if (ranks_.several()) return {};
+    return neighbours_in(*problems_[0].data, m_.rows / PegasosTuning::kLeastRuns);
   }
 
   // Up to the next step at which something is due.
@@ -290,7 +296,7 @@ class Pegasos {
   Pool& pool_;
   Space& passes_;
   RankSums ranks_;
-  std::uint64_t rows_of_all_;  // ranks
+  std::uint64_t rows_of_all_;  // of all ranks
   PegasosSchedule schedule_;
   bool proves_;  // there is a bound to prove
   Measuring<Space, Loss> measuring_;
