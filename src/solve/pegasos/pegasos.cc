@@ -44,7 +44,7 @@ class Pegasos {
         passes_(space),
         ranks_(options.comm),
         rows_of_all_(ranks_.sum(m_.rows)),
-        schedule_(asked_, monitors[0].limits(), rows_of_all_),
+        schedule_(asked_, monitors[0].limits(), rows_of_all_, ranks_.several()),
         proves_(asked_.kernel.positive_definite()),
         measuring_(problems, space,
                    {.rescales = asked_.rescale, .proves = proves_, .together = together()}, ranks_,

@@ -118,15 +118,18 @@ class PegasosState {
     } else {
       passes_.expect(rows, [this](std::uint64_t i) { return inside(i); });
     }
-    if (ranks_.several()) {
-      step(rows);
-    } else if (batch_ == 1) {
+    if (batch_ == 1 && !ranks_.several()) {
       visit(rows, ahead);
-    } else {
-      for (std::size_t k = 0; k < rows.size(); k += batch_) {
-        step(rows.subspan(k, std::min<std::size_t>(batch_, rows.size() - k)));
-      }
+      return;
     }
+    // Of several ranks one may have no row of a set, and takes the step with the others all the
+    // same.
+    const std::size_t size = ranks_.several() ? rows.size() : batch_;
+    std::size_t from = 0;
+    do {
+      step(rows.subspan(from, std::min(size, rows.size() - from)));
+      from += size;
+    } while (from < rows.size());
   }
 
   // The point reached, for all hyperplanes (interleaved, Passes::size() numbers).
@@ -324,15 +327,14 @@ class PegasosState {
   // hits_: the rows inside the margin of some hyperplane; factors_: what they add to v.
   void find_hits(std::span<const std::uint64_t> rows) {
     hits_.clear();
-    factors_.clear();
+    factors_.assign(rows.size() * stride_, 0.0);
     moves_.assign(hyperplanes_, 0.0);
+    double* factors = factors_.data();  // of the next hit
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const std::uint64_t i = rows[k];
       std::uint32_t* const counts = counts_.data() + i * (hyperplanes_ + 1);
       ++counts[0];
       bool any_hit = false;
-      const std::size_t at = factors_.size();
-      factors_.resize(at + stride_);
       for (std::size_t c = 0; c < hyperplanes_; ++c) {
         const Scale& scale = point_.scale(c);
         const double y = sign(i, c);
@@ -340,14 +342,13 @@ class PegasosState {
         ++counts[1 + c];
         any_hit = true;
         moves_[c] += y * problems_[0].upper(i);
-        factors_[at + c] = y * problems_[0].upper(i) / scale.pi;
+        factors[c] = y * problems_[0].upper(i) / scale.pi;
       }
-      if (any_hit) {
-        hits_.push_back(i);
-      } else {
-        factors_.resize(at);
-      }
+      if (!any_hit) continue;
+      hits_.push_back(i);
+      factors += stride_;
     }
+    factors_.resize(hits_.size() * stride_);
   }
 
   void add_hits(std::span<const std::uint64_t> rows) {

@@ -17,9 +17,11 @@ namespace hinge {
 
 class PegasosSchedule {
  public:
-  // rows: of all ranks.
-  PegasosSchedule(const PegasosOptions& asked, const Limits& limits, std::uint64_t rows)
+  // rows: of all ranks, of which there may be several.
+  PegasosSchedule(const PegasosOptions& asked, const Limits& limits, std::uint64_t rows,
+                  bool several)
       : check_every_(asked.check_every),
+        share_(several ? PegasosTuning::kMeasuringShareOfRanks : PegasosTuning::kMeasuringShare),
         batch_(asked.batch == 0 ? rows : asked.batch),
         epoch_((rows + batch_ - 1) / batch_) {
     const bool gap_asked = limits.gap > 0;
@@ -58,8 +60,7 @@ class PegasosSchedule {
   }
   std::uint64_t measuring_after(std::uint64_t steps) const {
     const std::uint64_t epochs = steps / epoch_;
-    const std::uint64_t more =
-        check_every_ > 0 ? check_every_ : 1 + epochs / PegasosTuning::kMeasuringShare;
+    const std::uint64_t more = check_every_ > 0 ? check_every_ : 1 + epochs / share_;
     return more > kNever / epoch_ - epochs ? kNever : (epochs + more) * epoch_;
   }
 
@@ -78,7 +79,8 @@ class PegasosSchedule {
  private:
   static std::uint64_t half_of(std::uint64_t steps) { return steps == kNever ? 0 : steps / 2; }
 
-  std::uint64_t check_every_;  // epochs; 0: as suits the run
+  std::uint64_t check_every_;  // epochs between two measurings; 0: as suits the run,
+  std::uint64_t share_;        // 1 + e/share after epoch e
   std::uint64_t batch_, epoch_;
   std::uint64_t total_ = kNever, runs_ = 1;
   bool ends_ = true;            // a number of steps was asked for
