@@ -245,6 +245,8 @@ class PegasosState {
     scores_.resize(stride_);
     factors_.assign(stride_, 0.0);
     more_.assign(stride_, 0.0);
+    const bool averaging = point_.averaging();
+    const std::span<Scale> scales = point_.scales();
     for (std::size_t j = 0; j < rows.size(); ++j) {
       if constexpr (Space::kLinear) prefetch_at(rows, ahead, j);
       const std::uint64_t i = rows[j];
@@ -254,8 +256,8 @@ class PegasosState {
       point_.next_step();
       bool any_hit = false;
       for (std::size_t c = 0; c < hyperplanes_; ++c) {
-        Scale& scale = point_.scale(c);
-        if (point_.averaging()) scale.sum += scale.s;
+        Scale& scale = scales[c];
+        if (averaging) scale.sum += scale.s;
         const double y = sign(i, c);
         const bool hit = Loss::inside(y * (scale.s * scores_[c] + scale.b));
         counts[1 + c] += hit ? 1 : 0;
@@ -264,14 +266,14 @@ class PegasosState {
         factors_[c] = hit ? y * problems_[0].upper(i) / scale.pi : 0;
         point_.set_scale(scale);
       }
-      if (point_.averaging()) point_.count_in_mean(1);
+      if (averaging) point_.count_in_mean(1);
       if (projection_) point_.keep_squares(passes_.work(i));
       if (!any_hit) continue;
       follow(i, factors_.data());
       passes_.add(i, factors_.data(), point_.v());
-      if (point_.averaging()) {
+      if (averaging) {
         for (std::size_t c = 0; c < hyperplanes_; ++c) {
-          more_[c] = factors_[c] * point_.scale(c).sum;
+          more_[c] = factors_[c] * scales[c].sum;
         }
         passes_.add(i, more_.data(), point_.u());
       }

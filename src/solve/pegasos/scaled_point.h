@@ -124,15 +124,13 @@ class ScaledPoint {
     }
   }
   void project(double radius) {
-    const double least =
-        averaging_ ? PegasosTuning::kLeastProjectionInMean : PegasosTuning::kLeastProjection;
     for (std::size_t c = 0; c < scales_.size(); ++c) {
       Scale& scale = scales_[c];
       const double length = scale.s * std::sqrt(std::max(0.0, scale.square));
       if (length <= radius) continue;
       scale.pi *= radius / length;
       set_scale(scale);
-      if (scale.pi < least) fold(c);
+      if (scale.pi < least_projection()) fold(c);
     }
   }
 
@@ -146,6 +144,10 @@ class ScaledPoint {
   }
 
  private:
+  double least_projection() const {
+    return averaging_ ? PegasosTuning::kLeastProjectionInMean : PegasosTuning::kLeastProjection;
+  }
+
   // Moves pi into v, and what was averaged so far out of the way.
   void fold(std::size_t c) {
     Scale& scale = scales_[c];
