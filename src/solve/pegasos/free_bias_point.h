@@ -29,13 +29,13 @@ class FreeBiasPoint {
     const auto place = [&](std::uint64_t i) { return problem_.y[i] - factor * scores_[i]; };
     MeasuredPoint at = {.primal = std::nan(""), .factor = factor};
     double before = 0;
-    std::vector<SlopeBend> bends(rows);
+    std::vector<SlopeStep> steps(rows);
     for (std::uint64_t i = 0; i < rows; ++i) {
-      bends[i] = {.place = place(i), .rise = problem_.upper(i), .item = i};
-      if (!std::isfinite(bends[i].place)) return at;
+      steps[i] = {.place = place(i), .size = problem_.upper(i), .item = i};
+      if (!std::isfinite(steps[i].place)) return at;
       if (problem_.y[i] > 0) before -= problem_.upper(i);
     }
-    const Crossing crossing = find_crossing(before, bends);
+    const Crossing crossing = find_crossing(before, steps);
     at.bias = crossing.at;
     at.primal = factor * factor * square_ / 2;
     at.slope = factor * square_;
