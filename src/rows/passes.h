@@ -21,8 +21,9 @@ class Passes {
   using Rows = CsrView<Value>;
   static constexpr bool kLinear = true;  // KernelPasses has the same functions for kernels
 
-  Passes(const CsrView<Value>& m, double bias, std::size_t planes, const Simd& simd, Pool& pool)
-      : m_(m), bias_(bias), stride_(stride_of(planes)), simd_(simd), pool_(pool) {}
+  Passes(const CsrView<Value>& m, double bias, std::size_t hyperplanes, const Simd& simd,
+         Pool& pool)
+      : m_(m), bias_(bias), stride_(stride_of(hyperplanes)), simd_(simd), pool_(pool) {}
 
   const CsrView<Value>& rows() const { return m_; }
   std::size_t stride() const { return stride_; }

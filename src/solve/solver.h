@@ -133,14 +133,10 @@ double planes_memory(const Dataset& data, std::uint64_t dimension, Solver method
 // Two or more at once give each the same bits as any other two or more would. One monitor a
 // problem; a limit of 0 on the gap means that none was asked for. With a kernel points are
 // coefficients of rows (kernel_passes.h), and everything else is the same.
+//
+// On several ranks each has a share of every batch (batches.h), and a step is a sum. With rows
+// permuted or in order, the last point or a mean; no kernel, start, projection, state or free bias.
 std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const SolverOptions& options,
                                     std::span<Monitor> monitors, Pool& pool);
-
-// The same on several ranks (pegasos_ranks.cc): batches of rows of all ranks, one sum a step. With
-// rows permuted or in order, the last point or a mean; no start, projection, state or free bias.
-// The mean over the last half begins anew at steps 1, 2, 4, 8 and so on: it is one over a half to
-// all.
-Solution solve_pegasos_on_ranks(const Problem& problem, const SolverOptions& options,
-                                Monitor& monitor, Pool& pool);
 
 }  // namespace hinge

@@ -345,8 +345,6 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
     for (std::size_t k = first; k < last; ++k) {
       check_size(problems[k - first], solutions[k - first]);
     }
-  } else if (t_.choice.solver == Solver::pegasos && t_.comm != nullptr) {
-    solutions.push_back(solve_pegasos_on_ranks(problems[0], options, monitors[0], pool));
   } else if (t_.choice.solver == Solver::pegasos) {
     solutions = solve_pegasos(problems, options, monitors, pool);
   } else if (cutting_planes(t_.choice.solver)) {

@@ -31,6 +31,8 @@ std::vector<std::vector<std::uint64_t>> sets_of(Batches batches, std::uint64_t r
     }
     // At most what was asked for, never beyond the end of an epoch.
     const std::uint64_t steps = sets.size() - before;
+    EXPECT_EQ(batches.steps(), steps);
+    EXPECT_EQ(batches.rows_of_steps(), chunk.size());
     EXPECT_GE(steps, 1U);
     EXPECT_LE(steps, std::min(piece, batches.steps_per_epoch() - step));
     EXPECT_LE(batches.ahead().size(), chunk.size());
@@ -44,8 +46,13 @@ std::vector<std::vector<std::uint64_t>> sets_of(std::uint64_t rows, std::uint64_
                                                 std::uint64_t piece, std::uint64_t seed = 1,
                                                 std::uint64_t stream = 0,
                                                 const Neighbours& neighbours = {}) {
-  return sets_of(Batches(rows, batch, sampling, seed, stream, neighbours), rows, batch, sampling,
-                 epochs, piece);
+  return sets_of(Batches({.rows = rows,
+                          .batch = batch,
+                          .sampling = sampling,
+                          .seed = seed,
+                          .stream = stream,
+                          .neighbours = neighbours}),
+                 rows, batch, sampling, epochs, piece);
 }
 
 const std::vector<Neighbours> kNeighbours = {{},
@@ -82,7 +89,7 @@ TEST(Batches, PermuteVisitsEveryRowOnceAnEpoch) {
 void check_fair(const Neighbours& way) {
   constexpr std::uint64_t kRows = 40, kDraws = 4000;
   std::vector<std::vector<double>> seen(kRows, std::vector<double>(kRows));
-  Batches batches(kRows, 1, Sampling::permute, 3, 0, way);
+  Batches batches({.rows = kRows, .batch = 1, .seed = 3, .neighbours = way});
   for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
     for (std::uint64_t at = 0; at < kRows;) {
       for (const std::uint64_t row : batches.next(kRows)) seen[at++][row] += 1;
@@ -159,6 +166,60 @@ TEST(Batches, AFunctionOfSeedAndStreamNotOfTheAsking) {
       EXPECT_NE(sets, sets_of(5000, batch, sampling, 2, 17, 1, 1));
     }
   }
+}
+
+// Ranks draw shares of the same sets: of every set each has as many of its rows as of any other, to
+// a row; together an epoch visits every row once, and no two ranks see the same order.
+TEST(Batches, RanksDrawSharesOfTheSameSets) {
+  const std::vector<std::vector<std::uint64_t>> cuts = {
+      {70, 30}, {1, 0, 499}, {0, 100}, {333, 333, 334, 7}};
+  for (const std::vector<std::uint64_t>& rows : cuts) {
+    const std::uint64_t all = std::accumulate(rows.begin(), rows.end(), std::uint64_t{0});
+    for (const std::uint64_t batch : {std::uint64_t{4}, all / 3, all - 1, all}) {
+      for (const Sampling sampling : {Sampling::permute, Sampling::order}) {
+        const std::uint64_t steps = (all + batch - 1) / batch;
+        std::vector<std::uint64_t> of_all(3 * steps);
+        for (std::size_t rank = 0; rank < rows.size(); ++rank) {
+          Batches batches({.rows = rows[rank],
+                           .batch = batch,
+                           .sampling = sampling,
+                           .stream = rank,
+                           .neighbours = kNeighbours[rank % kNeighbours.size()],
+                           .rows_of_all = all});
+          ASSERT_EQ(batches.steps_per_epoch(), steps);
+          std::vector<std::uint64_t> seen(rows[rank]);
+          std::uint64_t told = 0;
+          for (std::uint64_t step = 0; step < 3 * steps; ++step) {
+            const auto set = batches.next(1);
+            ASSERT_EQ(batches.steps(), 1U);
+            told += batches.rows_of_steps();
+            of_all[step] += set.size();
+            EXPECT_NEAR(static_cast<double>(set.size()),
+                        static_cast<double>(rows[rank]) / static_cast<double>(steps), 1);
+            for (const std::uint64_t row : set) ++seen.at(row);
+            if ((step + 1) % steps != 0) continue;
+            const std::uint64_t epochs = (step + 1) / steps;
+            EXPECT_EQ(seen, std::vector<std::uint64_t>(rows[rank], epochs));
+            EXPECT_EQ(told, epochs * all) << "what all ranks visited is known to each";
+          }
+        }
+        for (const std::uint64_t size : of_all) {
+          EXPECT_LE(size, batch + rows.size());
+        }
+      }
+    }
+  }
+  const auto first_epoch = [](std::uint64_t stream) {
+    Batches batches({.rows = 100, .batch = 200, .stream = stream, .rows_of_all = 201});
+    std::vector<std::uint64_t> order;
+    while (order.size() < 100) {
+      const auto set = batches.next(1);
+      order.insert(order.end(), set.begin(), set.end());
+    }
+    return order;
+  };
+  EXPECT_EQ(first_epoch(0), first_epoch(0));
+  EXPECT_NE(first_epoch(0), first_epoch(1));
 }
 
 }  // namespace

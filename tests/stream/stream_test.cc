@@ -12,7 +12,7 @@
 #include "hinge/metrics.h"
 #include "hinge/train.h"
 #include "hinge/verify.h"
-#include "stream/stream_planes.h"
+#include "stream/hyperplanes.h"
 #include "support.h"
 
 namespace hinge {
@@ -156,7 +156,8 @@ TEST(Stream, EqualsPegasosOnRealData) {
 
 // Rows of nine classes, each of which first appears late and in no order; their last columns lie
 // `far` beyond the others.
-std::vector<Row> late_labels(std::uint64_t seed, std::uint32_t far = 5 * StreamPlanes::kDirect) {
+std::vector<Row> late_labels(std::uint64_t seed,
+                             std::uint32_t far = 5 * StreamHyperplanes::kDirect) {
   constexpr std::size_t kRows = 400;
   const std::vector<std::int64_t> order = {7, -3, 40, 5, 1000000007, 6, -9, 0, 12};
   Random random(seed);
@@ -271,7 +272,7 @@ TEST(Stream, RejectsAndCounts) {
 
 TEST(Stream, PredictsWhatTheModelPredicts) {
   for (const std::size_t rows : {45U, 400U}) {
-    std::vector<Row> all = late_labels(3, StreamPlanes::kDirect);
+    std::vector<Row> all = late_labels(3, StreamHyperplanes::kDirect);
     all.resize(rows);
     const Dataset data = to_dataset(all);
     Stream stream = Stream::create({.lambda = 0.01, .bias = 1}).value();
@@ -430,7 +431,7 @@ std::uint64_t peak_kilobytes() {
 
 TEST(Stream, ColumnsInBetweenCostNothing) {
   const std::uint64_t before = peak_kilobytes();
-  const std::vector<std::uint32_t> columns = {7, StreamPlanes::kDirect - 1};
+  const std::vector<std::uint32_t> columns = {7, StreamHyperplanes::kDirect - 1};
   Stream stream = Stream::create({.lambda = 1e-3}).value();
   for (std::int64_t label = 0; label < 100; ++label) {
     ASSERT_TRUE(stream.learn_one(columns, std::vector<double>{1, 2}, label).ok());

@@ -1,4 +1,4 @@
-// What Passes (passes.h) does, in the space of a kernel.
+// What Passes (rows/passes.h) does, in the space of a kernel.
 //
 // A vector of that space is kept as one coefficient a row: w = sum_j w[j] phi(x_j), several
 // hyperplanes interleaved as ever. Scores are sums of kernel values, a row is added to w by adding
@@ -29,6 +29,7 @@
 #include "base/buffer.h"
 #include "base/pool.h"
 #include "simd/kernel_block.h"
+#include "solve/pegasos/tuning.h"
 #include "solve/solver.h"
 
 namespace hinge {
@@ -40,12 +41,12 @@ class KernelPasses {
   static constexpr bool kLinear = false;
 
   KernelPasses(const CsrView<Value>& m, const KernelFunction& kernel, double bias,
-               std::size_t planes, const SolverOptions& options, Pool& pool)
+               std::size_t hyperplanes, const SolverOptions& options, Pool& pool)
       : m_(m),
         kernel_(kernel),
         constant_(bias * bias),
-        planes_(planes),
-        stride_(stride_of(planes)),
+        hyperplanes_(hyperplanes),
+        stride_(stride_of(hyperplanes)),
         simd_(*options.simd),
         pool_(pool),
         squares_(squares_of(m)),
@@ -56,7 +57,8 @@ class KernelPasses {
         room_(options.kernel_memory / sizeof(double) / m.rows * m.rows),
         keeps_scores_(options.kernel_way == KernelWay::scores ||
                       (options.kernel_way == KernelWay::by_budget &&
-                       (options.pegasos.budget == 0 || options.pegasos.budget > m.rows / 4))) {
+                       (options.pegasos.budget == 0 ||
+                        options.pegasos.budget > m.rows / PegasosTuning::kRowsABudgetRow))) {
     if (keeps_scores_) kept_at_.resize(m.rows, kNotKept);
   }
 
@@ -111,7 +113,7 @@ class KernelPasses {
     for (const std::uint32_t j : members_) place_[j] = kNowhere;
     members_.clear();
     block_rows_.clear();
-    if (keeps_scores_) scores_.assign(planes_ * m_.rows, 0.0);
+    if (keeps_scores_) scores_.assign(hyperplanes_ * m_.rows, 0.0);
   }
 
   // The vector that is followed; kernel values are computed again where they are needed, those of
@@ -127,7 +129,7 @@ class KernelPasses {
       }
     }
     if (keeps_scores_) {
-      archive.sized(scores_, planes_ * m_.rows);
+      archive.sized(scores_, hyperplanes_ * m_.rows);
       if (archive.reading()) block_rows_.clear();
       return;
     }
@@ -152,7 +154,7 @@ class KernelPasses {
   // out[c] = <w_c, phi(x_i)>, c < stride, of the vector that is followed: w.
   void score(std::uint64_t i, const double* w, double* out) {
     if (keeps_scores_) {
-      for (std::size_t c = 0; c < planes_; ++c) out[c] = scores_[c * m_.rows + i];
+      for (std::size_t c = 0; c < hyperplanes_; ++c) out[c] = scores_[c * m_.rows + i];
       return;
     }
     auto found = std::ranges::find(block_rows_, i);
@@ -226,7 +228,7 @@ class KernelPasses {
     if (keeps_scores_) {
       const std::vector<double> all = scores_of_all(used, w);
       for (std::uint64_t k = 0; k < count; ++k) {
-        for (std::size_t c = 0; c < planes_; ++c) {
+        for (std::size_t c = 0; c < hyperplanes_; ++c) {
           out[k * stride_ + c] = all[c * m_.rows + row(k)];
         }
       }
@@ -234,7 +236,7 @@ class KernelPasses {
     }
     const std::vector<double> used_squares = squares_at(used);
     evaluated_ += static_cast<double>(count) * static_cast<double>(used.size());
-    in_pieces(count, kPiece, [&](std::uint64_t begin, std::uint64_t end) {
+    in_pieces(count, PegasosTuning::kRowsAtOnce, [&](std::uint64_t begin, std::uint64_t end) {
       KernelBlock block(kernel_, m_.features, differences_, simd_);
       std::vector<double> values(block.capacity() * used.size());
       for (std::uint64_t k = begin; k < end; k += block.capacity()) {
@@ -258,9 +260,6 @@ class KernelPasses {
  private:
   static constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::size_t kNotKept = std::numeric_limits<std::size_t>::max();
-  static constexpr std::uint64_t kPiece = 256;       // rows of a shared pass handed out at once
-  static constexpr std::uint64_t kManyOthers = 512;  // rows a block meets, likewise
-  static constexpr std::uint64_t kWorthSharing = 1 << 14;  // operations worth waking threads
 
   static std::vector<double> squares_of(const CsrView<Value>& m) {
     std::vector<double> squares(m.rows);
@@ -311,7 +310,7 @@ class KernelPasses {
 
   // scores_ of the vector that is followed gains sign * a[c] phi(x_i).
   void add_to_scores(std::uint64_t i, const double* a, double sign) {
-    for (std::size_t c = 0; c < planes_; ++c) {
+    for (std::size_t c = 0; c < hyperplanes_; ++c) {
       if (a[c] == 0) continue;
       simd_.add_dense(sign * a[c], values_of(i), scores_.data() + c * m_.rows, m_.rows);
     }
@@ -319,7 +318,7 @@ class KernelPasses {
 
   // <w_c, phi(x_i)> of all rows at c * rows + i; `used` are the rows that have a coefficient in w.
   std::vector<double> scores_of_all(std::span<const std::uint32_t> used, const double* w) {
-    std::vector<double> all(planes_ * m_.rows);
+    std::vector<double> all(hyperplanes_ * m_.rows);
     std::vector<double> values;
     while (!used.empty()) {
       // As many rows as do not need more than one block to be computed, in their order.
@@ -342,9 +341,9 @@ class KernelPasses {
         at.push_back(kept(j) ? values_.data() + kept_at_[j] : next);
         if (!kept(j)) next += m_.rows;
       }
-      in_pieces(m_.rows, kPiece, [&](std::uint64_t begin, std::uint64_t end) {
+      in_pieces(m_.rows, PegasosTuning::kRowsAtOnce, [&](std::uint64_t begin, std::uint64_t end) {
         for (std::size_t k = 0; k < count; ++k) {
-          for (std::size_t c = 0; c < planes_; ++c) {
+          for (std::size_t c = 0; c < hyperplanes_; ++c) {
             const double a = w[used[k] * stride_ + c];
             if (a == 0) continue;
             simd_.add_dense(a, at[k] + begin, all.data() + c * m_.rows + begin, end - begin);
@@ -394,13 +393,14 @@ class KernelPasses {
                        double* out) {
     evaluated_ += static_cast<double>(block_.size()) * static_cast<double>(ids.size());
     const std::uint64_t mean = m_.nonzeros() / m_.rows + 1;
-    if (ids.size() * mean < kWorthSharing) {
+    if (ids.size() * mean < PegasosTuning::kWorthSharing) {
       evaluate(block_, ids, squares, 0, ids.size(), out);
       return;
     }
-    in_pieces(ids.size(), kManyOthers, [&](std::uint64_t begin, std::uint64_t end) {
-      evaluate(block_, ids, squares, begin, end, out);
-    });
+    in_pieces(ids.size(), PegasosTuning::kOthersAtOnce,
+              [&](std::uint64_t begin, std::uint64_t end) {
+                evaluate(block_, ids, squares, begin, end, out);
+              });
   }
 
   // Row i and those expected after it, as many as a block holds, each once; not those for which
@@ -454,7 +454,7 @@ class KernelPasses {
   const CsrView<Value>& m_;
   KernelFunction kernel_;
   double constant_;
-  std::size_t planes_, stride_;
+  std::size_t hyperplanes_, stride_;
   const Simd& simd_;
   Pool& pool_;
   std::vector<double> squares_;  // |x_i|^2

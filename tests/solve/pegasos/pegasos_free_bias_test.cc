@@ -94,7 +94,7 @@ TEST(PegasosFreeBias, Steps) {
                                           .start = t0 > 0 ? std::span(start) : std::span<Start>()},
                                          passes);
         Vector w = t0 > 0 ? start[0].w : Vector(31);
-        Batches batches(150, batch, Sampling::permute, 1, 0);
+        Batches batches({.rows = 150, .batch = batch});
         const auto k = static_cast<double>(batch);
         for (double t = t0 + 1; t <= t0 + 400; ++t) {
           const auto set = batches.next(1);

@@ -28,7 +28,7 @@ TEST(Pegasos, ThreeWrittenFormsAgree) {
   const Scaled s(random_dataset({.rows = 400, .features = 40, .nonzeros = 8, .seed = 2}), 0.003);
   SinglePlane ours(s, 1, false);
   Vector two_branch(40), one_formula(40), theta(40), printed_theta(40);
-  Batches batches(s.rows(), 1, Sampling::permute, 1, 0);
+  Batches batches({.rows = s.rows(), .batch = 1});
   double t = 0;
   while (t < 4000) {
     const std::uint64_t i = batches.next(1)[0];
@@ -75,7 +75,7 @@ TEST(Pegasos, StepsAndMeansAsPublished) {
         for (const bool projection : {false, true}) {
           for (const Sampling sampling : {Sampling::permute, Sampling::replace, Sampling::order}) {
             SinglePlane ours(s, batch, projection);
-            Batches batches(s.rows(), batch, sampling, 7, 0);
+            Batches batches({.rows = s.rows(), .batch = batch, .sampling = sampling, .seed = 7});
             Vector w(s.problem().dimension()), sum(w.size());
             double t = 0, averaged = 0;
             while (t < 400) {
@@ -110,7 +110,7 @@ TEST(Pegasos, ManyProjections) {
                  1e-9);
   SinglePlane ours(s, 1, true);
   Vector w(8), sum(8);
-  Batches batches(50, 1, Sampling::replace, 1, 0);
+  Batches batches({.rows = 50, .batch = 1, .sampling = Sampling::replace});
   ours.state.begin_mean();
   for (double t = 1; t <= 3000; ++t) {
     const auto set = batches.next(1);
@@ -130,7 +130,7 @@ TEST(Pegasos, BeginsWhereItIsTold) {
     SinglePlane ours(s, 3, projection, 60, start);
     expect_same(ours.state.point(), start[0].w, 1e-15);
     Vector w = start[0].w;
-    Batches batches(60, 3, Sampling::permute, 1, 0);
+    Batches batches({.rows = 60, .batch = 3});
     for (double t = 61; t <= 300; ++t) {
       const auto set = batches.next(1);
       reference_step(s, w, set, 3, t, projection);
@@ -144,7 +144,7 @@ TEST(Pegasos, CountsVisitsAndHits) {
   const Scaled s(random_dataset({.rows = 70, .features = 12, .nonzeros = 4}), 0.02);
   for (const std::uint64_t batch : {1U, 8U}) {
     SinglePlane ours(s, batch, false);
-    Batches batches(70, batch, Sampling::replace, 1, 0);
+    Batches batches({.rows = 70, .batch = batch, .sampling = Sampling::replace});
     std::vector<std::uint32_t> counts(2 * 70);
     for (int t = 0; t < 200; ++t) {
       const Vector w = ours.state.point();
@@ -178,7 +178,7 @@ TEST(Pegasos, SeveralClassesInOneSweep) {
                                        .batch = batch,
                                        .projection = projection},
                                       passes);
-    Batches batches(200, batch, Sampling::permute, 1, 0);
+    Batches batches({.rows = 200, .batch = batch});
     state.begin_mean();
     for (int k = 0; k < 900; ++k) state.run(batches.next(1));
     const Vector all = mean ? state.sum() : state.point();
@@ -213,7 +213,7 @@ TEST(Pegasos, SameBitsForAnyThreads) {
     std::vector<Vector> points;
     for (const int threads : {1, 2, 3, 8}) {
       SinglePlane ours(s, batch, true, 0, {}, threads);
-      Batches batches(s.rows(), batch, Sampling::permute, 1, 0);
+      Batches batches({.rows = s.rows(), .batch = batch});
       ours.state.begin_mean();
       for (int k = 0; k < 12; ++k) ours.state.run(batches.next(1));
       points.push_back(ours.state.point());

@@ -90,7 +90,7 @@ TEST(PegasosSolver, SuffixIsTheMeanOverTheLastHalf) {
   const Scaled s(random_dataset({.rows = 90, .features = 20, .nonzeros = 5}), 0.05);
   for (const std::uint64_t steps : {2U, 7U, 90U, 333U}) {
     testing::SinglePlane run(s, 1, false);
-    Batches batches(90, 1, Sampling::replace, 1, 0);
+    Batches batches({.rows = 90, .batch = 1, .sampling = Sampling::replace});
     Vector sum(20);
     for (std::uint64_t t = 0; t < steps; ++t) {
       const Vector w = run.state.point();

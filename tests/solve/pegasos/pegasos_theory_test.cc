@@ -72,7 +72,7 @@ void check_regret(const Scaled& s, std::uint64_t batch, Sampling sampling, std::
   ASSERT_LE(s.bound(static_cast<double>(steps)), kMeaningful);
   const Optimum best = optimum(s);
   SinglePlane run(s, batch, true);
-  Batches batches(s.rows(), batch, sampling, 1, 0);
+  Batches batches({.rows = s.rows(), .batch = batch, .sampling = sampling});
   double ours = 0, theirs = 0;
   for (std::uint64_t t = 1; t <= steps; ++t) {
     const std::span<const std::uint64_t> set = batches.next(1);
@@ -168,7 +168,7 @@ TEST(PegasosTheory, EveryPointIsAsLikely) {
   constexpr std::uint64_t kSteps = 8, kDraws = 4000;
   SinglePlane run(s, 1, false);
   std::vector<Vector> points;
-  Batches batches(s.rows(), 1, Sampling::order, 1, 0);
+  Batches batches({.rows = s.rows(), .batch = 1, .sampling = Sampling::order});
   for (std::uint64_t t = 0; t < kSteps; ++t) {
     points.push_back(run.state.point());
     run.state.run(batches.next(1));

@@ -1,15 +1,15 @@
 // The hyperplanes of a stream: sums that gain rows, over columns nobody knows beforehand.
 //
-// Hyperplanes lie interleaved: entry p of plane c is v[p * stride + c], p the place of its column.
-// Columns below kDirect are their own places, in a block that grows with the largest of them; of
-// this block only runs in which something was added are ever written, and take memory. Columns
-// from there on, which may be few among four billion, get places in a second block as they come,
-// found by a hash table. Sums are taken in the order of the columns, whatever the stride, so the
-// bits of a plane do not depend on how many others there are, or since when.
+// Hyperplanes lie interleaved: entry p of hyperplane c is v[p * stride + c], p the place of its
+// column. Columns below kDirect are their own places, in a block that grows with the largest of
+// them; of this block only runs in which something was added are ever written, and take memory.
+// Columns from there on, which may be few among four billion, get places in a second block as they
+// come, found by a hash table. Sums are taken in the order of the columns, whatever the stride, so
+// the bits of a hyperplane do not depend on how many others there are, or since when.
 //
-// Of many planes that would take much memory only what differs from plane 0 is kept, which must
-// then be the rest (SharedPlanes): most planes gain from most rows what the rest gains. All columns
-// then have their places in the table. This changes no bit either.
+// Of many hyperplanes that would take much memory only what differs from hyperplane 0 is kept,
+// which must then be the rest (SharedPlanes): most hyperplanes gain from most rows what the rest
+// gains. All columns then have their places in the table. This changes no bit either.
 #pragma once
 
 #include <algorithm>
@@ -21,53 +21,35 @@
 #include "base/buffer.h"
 #include "model/shared_planes.h"
 #include "simd/simd.h"
+#include "stream/column_table.h"
 
 namespace hinge {
 
-// Places for columns, counted from 0 in the order in which they come.
-class ColumnTable {
- public:
-  static constexpr std::uint32_t kNone = UINT32_MAX;
-
-  ColumnTable();
-  std::uint32_t find(std::uint32_t column) const;                      // kNone if it is not there
-  std::uint32_t insert(std::uint32_t column);                          // or finds it
-  std::span<const std::uint32_t> columns() const { return columns_; }  // by place
-
- private:
-  std::size_t slot(std::uint32_t column) const;
-  void grow();
-
-  std::uint64_t multiplier_;
-  int shift_ = 0;
-  std::vector<std::uint32_t> slots_;  // place + 1; 0 where nothing is
-  std::vector<std::uint32_t> columns_;
-};
-
-class StreamPlanes {
+class StreamHyperplanes {
  public:
   static constexpr std::uint32_t kDirect = std::uint32_t{1} << 20;
-  static constexpr std::uint32_t kRun = 64;      // columns that are marked together
-  static constexpr std::size_t kFewPlanes = 16;  // up to so many are kept whole, if they fit
+  static constexpr std::uint32_t kRun = 64;           // columns that are marked together
+  static constexpr std::size_t kFewHyperplanes = 16;  // up to so many are kept whole, if they fit
 
-  // No plane yet. `bias` is the value of the constant feature, 0 = none; `rest`: plane 0 will be
-  // the rest.
-  StreamPlanes(double bias, bool rest, const Simd& simd) : bias_(bias), rest_(rest), simd_(&simd) {}
+  // No hyperplane yet. `bias` is the value of the constant feature, 0 = none; `rest`: hyperplane 0
+  // will be the rest.
+  StreamHyperplanes(double bias, bool rest, const Simd& simd)
+      : bias_(bias), rest_(rest), simd_(&simd) {}
 
   // Bytes that the sums and what saving takes besides may have; 0 = nine tenths of what this
   // process can have.
   void set_limit(std::uint64_t bytes) { limit_ = bytes; }
 
-  std::size_t planes() const { return planes_; }
+  std::size_t count() const { return count_; }
   std::size_t stride() const { return stride_; }
 
-  // Makes room for so many planes. Nothing changes if it fails (memory.*, std::bad_alloc).
-  void reserve(std::size_t planes);
+  // Makes room for so many hyperplanes. Nothing changes if it fails (memory.*, std::bad_alloc).
+  void reserve(std::size_t hyperplanes);
 
-  // Adds a plane, for which there is room: zeros, or plane `like` times 1 or -1. Beside more than
-  // two planes a new one is like plane 0.
-  void add_plane();
-  void add_plane(double sign, std::size_t like);
+  // Adds a hyperplane, for which there is room: zeros, or hyperplane `like` times 1 or -1. Beside
+  // more than two hyperplanes a new one is like hyperplane 0.
+  void add_hyperplane();
+  void add_hyperplane(double sign, std::size_t like);
 
   // A row in terms of places, good until the next one is located.
   template <class Value>
@@ -126,11 +108,11 @@ class StreamPlanes {
     for (std::size_t c = 0; c < stride_; ++c) out[c] += bias_ * constant_[c];
   }
 
-  // Takes the memory for add(), which then cannot fail. `planes` counts those, too, that are added
-  // in between.
+  // Takes the memory for add(), which then cannot fail. `hyperplanes` counts those, too, that are
+  // added in between.
   template <class Value>
-  void prepare(const Located<Value>& row, const double* a, std::size_t planes) {
-    if (shared_) prepare_shared({row.low.columns, row.low.size + row.high.size}, a, planes);
+  void prepare(const Located<Value>& row, const double* a, std::size_t hyperplanes) {
+    if (shared_) prepare_shared({row.low.columns, row.low.size + row.high.size}, a, hyperplanes);
   }
 
   // v_c += a[c] x
@@ -148,22 +130,22 @@ class StreamPlanes {
   };
   // Sums of a column that are not like most.
   struct OwnSums {
-    double common = 0;  // what more than half of the planes have; else 0
-    std::vector<std::uint32_t> planes;
+    double common = 0;  // what more than half of the hyperplanes have; else 0
+    std::vector<std::uint32_t> hyperplanes;
     std::vector<double> sums;  // of these
 
-    bool any() const { return common != 0 || !planes.empty(); }
+    bool any() const { return common != 0 || !hyperplanes.empty(); }
   };
 
   std::vector<Column> columns() const;  // ascending; all that have a sum
-  // Of the planes from `first` on; numbers depend on the sums alone, not on how they are kept.
+  // Of the hyperplanes from `first` on; numbers depend on the sums alone, not on how they are kept.
   void own_sums(const Column& column, std::size_t first, OwnSums& out) const;
-  void all_sums(const Column& column, double* out) const;  // of every plane
-  double constant(std::size_t plane) const { return constant_[plane]; }
+  void all_sums(const Column& column, double* out) const;  // of every hyperplane
+  double constant(std::size_t hyperplane) const { return constant_[hyperplane]; }
 
-  // A column that has no sums yet. `sums` are of every plane, and 0 from there up to stride().
+  // A column that has no sums yet. `sums` are of every hyperplane, and 0 from there up to stride().
   void set(std::uint32_t column, const double* sums);
-  void set_constant(std::size_t plane, double sum) { constant_[plane] = sum; }
+  void set_constant(std::size_t hyperplane, double sum) { constant_[hyperplane] = sum; }
 
   // Memory that building a model of all this takes, at most.
   std::size_t saving_bytes() const;
@@ -177,9 +159,9 @@ class StreamPlanes {
   }
   template <class Value>
   void more_scores(const SparseRow<Value>& row, double* out) const {
-    double few[kFewPlanes];
-    std::vector<double> many(stride_ > kFewPlanes ? stride_ : 0);
-    double* const more = stride_ > kFewPlanes ? many.data() : few;
+    double few[kFewHyperplanes];
+    std::vector<double> many(stride_ > kFewHyperplanes ? stride_ : 0);
+    double* const more = stride_ > kFewHyperplanes ? many.data() : few;
     if (shared_) {
       shared_->scores(row, more);
     } else {
@@ -201,7 +183,7 @@ class StreamPlanes {
   void reserve_low(std::size_t columns) {
     if (columns > low_columns_) grow_low(columns);
   }
-  // At least the columns below kDirect that have a sum, while planes are kept whole.
+  // At least the columns below kDirect that have a sum, while hyperplanes are kept whole.
   template <class F>
   void each_low(F&& f) const {
     for (std::size_t run = 0; run * kRun < low_columns_; ++run) {
@@ -217,24 +199,25 @@ class StreamPlanes {
   void grow_low(std::size_t columns);
   std::uint32_t place(std::uint32_t column);
   double limit() const;
-  // Of so many places for planes, all of them kept, and of saving them.
-  double whole_bytes(std::size_t places, std::size_t stride, std::size_t planes) const;
-  bool worth_sharing(std::size_t places, std::size_t stride, std::size_t planes) const;
+  // Of so many places for hyperplanes, all of them kept, and of saving them.
+  double whole_bytes(std::size_t places, std::size_t stride, std::size_t hyperplanes) const;
+  bool worth_sharing(std::size_t places, std::size_t stride, std::size_t hyperplanes) const;
   void share();
-  void prepare_shared(std::span<const std::uint32_t> places, const double* a, std::size_t planes);
-  void check_whole(std::size_t places, std::size_t stride, std::size_t planes) const;
+  void prepare_shared(std::span<const std::uint32_t> places, const double* a,
+                      std::size_t hyperplanes);
+  void check_whole(std::size_t places, std::size_t stride, std::size_t hyperplanes) const;
   void check_shared(std::size_t columns, std::size_t blocks) const;
-  void check_memory(double bytes, std::size_t columns, std::size_t planes) const;
+  void check_memory(double bytes, std::size_t columns, std::size_t hyperplanes) const;
 
   double bias_;
   bool rest_;
   const Simd* simd_;
   std::uint64_t limit_ = 0;
-  std::size_t planes_ = 0, stride_ = 1;
+  std::size_t count_ = 0, stride_ = 1;
   std::size_t low_columns_ = 0;  // places there are in low_
   std::vector<std::uint8_t> written_ = std::vector<std::uint8_t>(kDirect / kRun);  // by run
   Buffer<double> low_, high_;             // their entries are met in no order: in huge pages
-  std::vector<double> constant_ = {0.0};  // of the constant feature, one a plane
+  std::vector<double> constant_ = {0.0};  // of the constant feature, one a hyperplane
   ColumnTable table_;
   std::optional<SharedPlanes> shared_;  // instead of low_ and high_
   std::vector<std::uint32_t> scratch_;

@@ -1,0 +1,106 @@
+// Dual variables from counts: alpha_i = U_i times the share of its visits that found row i inside
+// the margin. It lies in its box whatever was drawn (docs/pegasos.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/archive.h"
+#include "objective/problem.h"
+#include "solve/pegasos/last_half.h"
+
+namespace hinge {
+
+// Visits and hits as PegasosState counts them.
+struct HitCounts {
+  std::span<const std::uint32_t> numbers;
+  std::size_t hyperplanes;
+
+  bool known() const { return !numbers.empty(); }
+  std::uint32_t visits(std::uint64_t i) const { return numbers[i * (hyperplanes + 1)]; }
+  std::uint32_t hits(std::uint64_t i, std::size_t c) const {
+    return numbers[i * (hyperplanes + 1) + 1 + c];
+  }
+};
+
+// One number a row, of one of several hyperplanes that lie interleaved.
+struct RowNumbers {
+  double* numbers;
+  std::size_t stride, hyperplane;
+
+  double& operator[](std::uint64_t i) const { return numbers[i * stride + hyperplane]; }
+};
+
+// A point that was measured: w, or the best multiple of it.
+struct MeasuredPoint {
+  double primal = 0;
+  double factor = 1;  // by which the point is multiplied
+  double bias = 0;    // the best free bias for that
+  double slope = 0;   // of the primal by the factor, with a free bias
+};
+
+class HitShares {
+ public:
+  explicit HitShares(const LastHalf& halves) : halves_(halves) {}
+
+  // The steps after which mark() is due.
+  std::uint64_t next_mark() const { return halves_.next(); }
+  void mark(const HitCounts& now) {
+    before_.swap(mark_);
+    mark_.assign(now.numbers.begin(), now.numbers.end());
+    marked_ = true;
+    halves_.mark();
+  }
+  // Once mark() was called; a rank may have no rows to count.
+  bool marked() const { return marked_; }
+
+  // Replaces the scores of the rows by y alpha, with the shares of about the last half of the
+  // steps; if these end now, after so many, the present part must have `least` to stand alone. A
+  // row without a visit in that time has its share of all steps; one never visited is judged by its
+  // score at the measured point.
+  template <class Loss>
+  void of_last_half(const Problem& problem, const HitCounts& now, std::uint64_t steps,
+                    std::uint64_t least, const MeasuredPoint& at, RowNumbers rows) const {
+    const HitCounts from = {halves_.both(steps, least) ? before_ : mark_, now.hyperplanes};
+    const std::size_t c = rows.hyperplane;
+    for (std::uint64_t i = 0; i < problem.y.size(); ++i) {
+      double& row = rows[i];
+      std::uint32_t visits = now.visits(i), hits = now.hits(i, c);
+      if (from.known() && visits > from.visits(i)) {
+        visits -= from.visits(i);
+        hits -= from.hits(i, c);
+      }
+      if (visits == 0) {
+        hits = visits = Loss::inside(problem.y[i] * (at.factor * row + at.bias)) ? 1 : 0;
+      }
+      row = visits == 0 ? 0.0 : problem.y[i] * (hits * problem.upper(i) / visits);
+    }
+  }
+
+  // The same with the shares of all steps, which are better where rows are hardly hit any more. Of
+  // rows never visited it leaves what is there.
+  static void of_all_steps(const Problem& problem, const HitCounts& now, RowNumbers rows) {
+    for (std::uint64_t i = 0; i < problem.y.size(); ++i) {
+      const std::uint32_t visits = now.visits(i), hits = now.hits(i, rows.hyperplane);
+      if (visits > 0) rows[i] = problem.y[i] * (hits * problem.upper(i) / visits);
+    }
+  }
+
+  // After so many steps; `size` is that of the counts.
+  void archive(Archive& archive, std::uint64_t steps, std::size_t size) {
+    halves_.archive(archive, steps);
+    archive.require(halves_.next() > steps);
+    archive.sized_or_empty(before_, size);
+    archive.sized_or_empty(mark_, size);
+    if (archive.reading()) marked_ = !mark_.empty();
+  }
+
+ private:
+  LastHalf halves_;
+  bool marked_ = false;
+  std::vector<std::uint32_t> before_, mark_;  // counts at the last two marks
+};
+
+}  // namespace hinge
