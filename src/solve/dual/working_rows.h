@@ -16,22 +16,20 @@
 #include "objective/problem.h"
 #include "simd/simd.h"
 #include "solve/batches.h"
-#include "solve/dual/descent.h"
+#include "solve/dual/tuning.h"
 
 namespace hinge {
 
-constexpr double kCopyBelow = 0.2;  // of the entries of all rows
-
-inline DualRows dual_rows(const Problem& problem, std::span<const double> gradient,
-                          std::span<const double> alpha) {
+inline Boxed boxed(const Problem& problem, std::span<const double> gradient,
+                   std::span<const double> alpha) {
   return {gradient.data(), alpha.data(), problem.costs.empty() ? nullptr : problem.costs.data(),
           alpha.size(), problem.cost};
 }
 
 // The rows whose slack is at most `beyond`, ascending. While these are fewer than `least`, `beyond`
 // is doubled, `times` at most.
-inline void choose_near(const DescentLoops& loops, const DualRows& rows, double& beyond,
-                        std::uint64_t least, int times, std::vector<std::uint64_t>& chosen) {
+inline void choose_near(const Simd& simd, const Boxed& rows, double& beyond, std::uint64_t least,
+                        int times, std::vector<std::uint64_t>& chosen) {
   constexpr std::size_t kRun = 256;
   double slack[kRun];
   const double farthest = std::ldexp(beyond, times);
@@ -40,7 +38,7 @@ inline void choose_near(const DescentLoops& loops, const DualRows& rows, double&
   chosen.resize(rows.size);
   for (std::size_t from = 0; from < rows.size; from += kRun) {
     const std::size_t size = std::min(kRun, rows.size - from);
-    loops.slacks(rows.part(from, size), slack);
+    simd.slacks(rows.part(from, size), slack);
     for (std::size_t k = 0; k < size; ++k) {  // which rows are near is as good as random: no branch
       chosen[count] = from + k;
       count += slack[k] <= farthest ? 1 : 0;
@@ -86,7 +84,8 @@ class WorkingRows {
     if (!often) return;
     std::uint64_t size = 0;
     for (const Item& item : items_) size += item.size;
-    if (static_cast<double>(size) < kCopyBelow * static_cast<double>(m_.offsets[m_.rows])) {
+    if (static_cast<double>(size) <
+        dual::kTuning.copy_below * static_cast<double>(m_.offsets[m_.rows])) {
       copy(size, pool);
     }
   }
@@ -126,8 +125,6 @@ class WorkingRows {
   }
 
  private:
-  static constexpr std::size_t kBlock = 1024;
-
   void copy(std::uint64_t size, Pool& pool) {
     std::uint64_t to = 0;
     for (Item& item : items_) {
@@ -136,9 +133,10 @@ class WorkingRows {
     }
     if (!m_.full) copied_columns_.resize(size);
     copied_values_.resize(size);
-    pool.run((items_.size() + kBlock - 1) / kBlock, [&](std::size_t block) {
-      const std::size_t end = std::min(items_.size(), (block + 1) * kBlock);
-      for (std::size_t k = block * kBlock; k < end; ++k) {
+    const std::size_t some = dual::kTuning.copy_block;
+    pool.run((items_.size() + some - 1) / some, [&](std::size_t block) {
+      const std::size_t end = std::min(items_.size(), (block + 1) * some);
+      for (std::size_t k = block * some; k < end; ++k) {
         const Item& item = items_[k];
         const SparseRow<Value> row = row_of(m_, item.row);
         std::copy_n(row.values, row.size, copied_values_.data() + item.offset);
