@@ -5,17 +5,16 @@
 
 #include "base/buffer.h"
 #include "objective/loss.h"
+#include "solve/dual/descent.h"
 
 namespace hinge {
-
-using dual::kTuning;
 
 // The sum is taken in blocks, and in each in several chains: many variables are the same number,
 // and one chain would round them all the same way.
 template <class Loss>
 double inner_by_rows(std::span<const double> alpha, std::span<const double> gradient) {
   constexpr std::size_t kChains = 8;
-  const std::size_t some = dual::kTuning.sum_block;
+  const std::size_t some = DualTuning::sum_block;
   double sum = 0;
   for (std::size_t from = 0; from < alpha.size(); from += some) {
     const std::size_t to = std::min(from + some, alpha.size());
@@ -85,14 +84,14 @@ template <class Loss>
 void BestPoint<Loss>::add_rows(const Point& to, double sign) {
   const bool zero = to.w.empty();
   const double at_zero = Loss::dual_gradient(0.0);
-  Bends run;
-  for (std::uint64_t from = 0; from < gradient_.size(); from += Bends::kRun) {
-    const std::size_t size = std::min<std::size_t>(Bends::kRun, gradient_.size() - from);
+  Breakpoints run;
+  for (std::uint64_t from = 0; from < gradient_.size(); from += Breakpoints::kRun) {
+    const std::size_t size = std::min<std::size_t>(Breakpoints::kRun, gradient_.size() - from);
     for (std::size_t k = 0; k < size; ++k) {
       const double here = gradient_[from + k];
       run.c[k] = -here;
       run.d[k] = sign * (here - (zero ? at_zero : to.gradient[from + k]));
-      run.rise[k] = problem_.upper(from + k);
+      run.step[k] = problem_.upper(from + k);
     }
     search_.add(run, size, simd_);
   }
@@ -115,8 +114,8 @@ double BestPoint<Loss>::find_step(const Point& to, double product, bool both_way
       add_rows(to, sign);
       const Ray ray = {.a = square,
                        .b = slope,
-                       .t_max = dual::kTuning.farthest,
-                       .doubt = dual::kTuning.search_doubt};
+                       .t_max = DualTuning::farthest,
+                       .doubt = DualTuning::search_doubt};
       const double t = minimum_on_ranks(ray, search_, *comm_);
       if (t > 0) return sign * t;
     }
@@ -132,13 +131,16 @@ typename BestPoint<Loss>::Move BestPoint<Loss>::find_move(const Point& to, bool 
   double t = find_step(to, product, both_ways);
   // Beyond the points of the line rounding grows from one to the next; less than the minimum is a
   // gain too.
-  const auto noise = [&] { return std::abs(1 - t) * noise_ + std::abs(t) + kTuning.move_noise; };
-  while (t != 0 && noise() > kTuning.most_noise) t /= 2;
+  const auto noise = [&] {
+    return std::abs(1 - t) * noise_ + std::abs(t) + DualTuning::move_noise;
+  };
+  while (t != 0 && noise() > DualTuning::most_noise) t /= 2;
   if (t == 0) return {};
-  double loss = problem_.cost *
-                simd_.loss_along(gradient_.data(), to.w.empty() ? nullptr : to.gradient.data(),
-                                 problem_.costs.empty() ? nullptr : problem_.costs.data(),
-                                 gradient_.size(), t);
+  double loss =
+      problem_.cost * descent_loops(simd_, Loss::kKind)
+                          .loss_along(gradient_.data(), to.w.empty() ? nullptr : to.gradient.data(),
+                                      problem_.costs.empty() ? nullptr : problem_.costs.data(),
+                                      gradient_.size(), t);
   if (comm_ != nullptr) loss = comm_->sum(loss);
   const double square = (1 - t) * (1 - t) * square_ + 2 * t * (1 - t) * product + t * t * to.square;
   if (!(square / 2 + loss < primal_)) return {};  // rounding
@@ -176,7 +178,7 @@ void BestPoint<Loss>::archive(Archive& archive) {
   archive.sized_or_empty(w_, problem_.dimension());
   archive.sized(gradient_, w_.empty() ? 0 : problem_.y.size());
   archive(square_, primal_, noise_);
-  archive.require(noise_ >= 1 && noise_ <= kTuning.most_noise + kTuning.move_noise);
+  archive.require(noise_ >= 1 && noise_ <= DualTuning::most_noise + DualTuning::move_noise);
 }
 
 template double inner_by_rows<Hinge>(std::span<const double>, std::span<const double>);

@@ -11,8 +11,6 @@
 namespace hinge {
 namespace {
 
-using dual::kTuning;
-
 // The mean of every row number 0, step, 2 step and so on.
 template <class Value>
 std::vector<double> mean_of(const CsrView<Value>& m, std::uint64_t step) {
@@ -55,8 +53,8 @@ Dataset less_mean(const Dataset& data, const CsrView<Value>& m, std::span<const 
 double centring_memory(const Dataset& data) {
   const double entries = static_cast<double>(data.rows()) * static_cast<double>(data.features());
   const double bytes = 8 * entries;
-  const bool most = static_cast<double>(data.nonzeros()) >= kTuning.least_filled * entries;
-  return most && bytes <= kTuning.most_centred_bytes ? bytes : 0;
+  const bool most = static_cast<double>(data.nonzeros()) >= DualTuning::least_filled * entries;
+  return most && bytes <= DualTuning::most_centred_bytes ? bytes : 0;
 }
 
 Solution solve_centred(const Problem& problem, const SolverOptions& options,
@@ -65,9 +63,9 @@ Solution solve_centred(const Problem& problem, const SolverOptions& options,
   const auto mean_by = [&](std::uint64_t step) {
     return problem.data->visit([&](const auto& m) { return mean_of(m, step); });
   };
-  const double least = kTuning.least_mean_square * mean_square(*problem.data);
+  const double least = DualTuning::least_mean_square * mean_square(*problem.data);
   const std::uint64_t rows = problem.data->rows();
-  std::vector<double> mean = mean_by(rows / kTuning.mean_sample + 1);
+  std::vector<double> mean = mean_by(rows / DualTuning::mean_sample + 1);
   if (!(inner(mean, mean) > least)) return solve(problem, options);
   mean = mean_by(1);
   if (!(inner(mean, mean) > least)) return solve(problem, options);

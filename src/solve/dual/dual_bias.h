@@ -38,8 +38,6 @@ class DualBias {
   bool is_free() const { return problem_.free_bias; }
   // The best bias at the w that was measured last; 0 if there is none that is free.
   double at_w() const { return bias_at_w_; }
-  // What D is charged for the e that is left (proof/certificate.cc).
-  double charge() const { return std::abs(iterate_.label_sum * bias_at_w_); }
 
   // r, once the squares of rows are known. Beside short rows or small costs it is enough that the
   // variables can carry b where it belongs.
@@ -49,8 +47,8 @@ class DualBias {
     for (const double square : lane_.squares) mean += square;
     mean /= static_cast<double>(lane_.rows());
     for (std::uint64_t i = 0; i < lane_.rows(); ++i) upper += problem_.upper(i);
-    iterate_.bias_curvature = std::max(dual::kTuning.bias_curvature * mean,
-                                       upper > 0 ? dual::kTuning.least_bias_pull / upper : 1.0);
+    iterate_.bias_curvature = std::max(DualTuning::bias_curvature * mean,
+                                       upper > 0 ? DualTuning::least_bias_pull / upper : 1.0);
   }
 
   // The variables of a start have this bias; then all of them were multiplied by `factor`.
@@ -81,8 +79,8 @@ class DualBias {
   // After `idle` exact passes in which nothing has changed: e and b go round each other, and rounds
   // that come back to where they were end with a stiffer bias.
   void stiffen_after(std::uint64_t idle) {
-    if (is_free() && idle > 0 && idle % dual::kTuning.idle_measures == 0) {
-      iterate_.bias_curvature *= dual::kTuning.bias_stiffening;
+    if (is_free() && idle > 0 && idle % DualTuning::idle_measures == 0) {
+      iterate_.bias_curvature *= DualTuning::bias_stiffening;
     }
   }
 
@@ -101,18 +99,20 @@ class DualBias {
     std::vector<std::uint64_t> between;
     for (std::uint64_t i = 0; i < alpha.size(); ++i) {
       scale += alpha[i];
-      if (alpha[i] > 0 && alpha[i] < problem_.upper(i)) between.push_back(i);
+      const double upper = problem_.upper(i);
+      if (alpha[i] > Loss::lowest(upper) && alpha[i] < Loss::highest(upper)) between.push_back(i);
     }
-    const double settled = dual::kTuning.settled * scale;
-    const std::size_t step = std::max<std::size_t>(1, between.size() / dual::kTuning.settling_rows);
-    for (std::size_t round = 0; round < dual::kTuning.settling_rounds && std::abs(left) > settled;
+    const double settled = DualTuning::settled * scale;
+    const std::size_t step = std::max<std::size_t>(1, between.size() / DualTuning::settling_rows);
+    for (std::size_t round = 0; round < DualTuning::settling_rounds && std::abs(left) > settled;
          ++round) {
       const std::size_t from = round % step;
       if (from >= between.size()) break;
       const double each = left / static_cast<double>((between.size() - from + step - 1) / step);
       for (std::size_t k = from; k < between.size(); k += step) {
         const std::uint64_t i = between[k];
-        lane_.move(i, std::clamp(alpha[i] - problem_.y[i] * each, 0.0, problem_.upper(i)));
+        const double upper = problem_.upper(i), to = alpha[i] - problem_.y[i] * each;
+        lane_.move(i, std::clamp(to, Loss::lowest(upper), Loss::highest(upper)));
       }
     }
     if (std::abs(left) > settled) {

@@ -11,6 +11,7 @@ namespace hinge {
 
 struct DualPoint {
   std::vector<double> w;
+  bool is_zero = true;        // whether w is 0 as it was at first, which measure needs no rows for
   double label_sum = 0;       // e
   double bias_centre = 0;     // c
   double bias_curvature = 0;  // r, which it adds to the curvature along every variable

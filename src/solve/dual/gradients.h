@@ -13,6 +13,7 @@
 #include "data/survey.h"
 #include "objective/problem.h"
 #include "simd/simd.h"
+#include "solve/dual/descent.h"
 #include "solve/dual/tuning.h"
 #include "solve/dual/working_rows.h"
 
@@ -25,7 +26,7 @@ class Gradients {
   Gradients(const Problem& problem, const CsrView<Value>& m, const Simd& simd, Pool& pool)
       : problem_(problem),
         m_(m),
-        simd_(simd),
+        loops_(descent_loops(simd, Loss::kKind)),
         pool_(pool),
         cuts_(cut_rows(*problem.data)),
         all_(huge_vector(m.rows, at_zero())) {}
@@ -38,12 +39,12 @@ class Gradients {
   void find(std::span<const double> w) {
     for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) { find(w, begin, end); });
   }
-  BoxedSums find_and_sum(std::span<const double> w, std::span<const double> alpha) {
-    return sum(alpha, [&](std::uint64_t begin, std::uint64_t end) { find(w, begin, end); });
+  DualSums find_and_sum(std::span<const double> w, std::span<const double> alpha) {
+    return sums(alpha, [&](std::uint64_t begin, std::uint64_t end) { find(w, begin, end); });
   }
   // Adds a free bias that was left out.
-  BoxedSums shift_and_sum(double bias, std::span<const double> alpha) {
-    return sum(alpha, [&](std::uint64_t begin, std::uint64_t end) {
+  DualSums shift_and_sum(double bias, std::span<const double> alpha) {
+    return sums(alpha, [&](std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t i = begin; i < end; ++i) all_[i] += problem_.y[i] * bias;
     });
   }
@@ -65,35 +66,35 @@ class Gradients {
       return;
     }
     const bool shifted = problem_.bias != 0 && !problem_.free_bias;
-    simd_.gradients(m_, begin, end, problem_.y.data(), w.data(),
-                    shifted ? problem_.bias * w.back() : 0.0, out);
+    loops_.gradients(m_, begin, end, problem_.y.data(), w.data(),
+                     shifted ? problem_.bias * w.back() : 0.0, out);
   }
 
   template <class F>
-  BoxedSums sum(std::span<const double> alpha, F&& change) {
-    const Boxed rows = boxed(problem_, all_, alpha);
-    std::vector<BoxedSums> parts(cuts_.size() - 1);
-    const auto add = [](BoxedSums& all, const BoxedSums& part) {
+  DualSums sums(std::span<const double> alpha, F&& change) {
+    const DualRows rows = dual_rows(problem_, all_, alpha);
+    std::vector<DualSums> parts(cuts_.size() - 1);
+    const auto add = [](DualSums& all, const DualSums& part) {
       all.loss += part.loss;
-      all.alpha += part.alpha;
+      all.gain += part.gain;
       all.squares += part.squares;
     };
-    const std::uint64_t some = dual::kTuning.measure_block;
+    const std::uint64_t some = DualTuning::measure_block;
     for_blocks([&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t from = begin; from < end; from += some) {
         const std::uint64_t to = std::min(from + some, end);
         change(from, to);
-        add(parts[block], simd_.weigh(rows.part(from, to - from)));
+        add(parts[block], loops_.sums(rows.part(from, to - from)));
       }
     });
-    BoxedSums all;
-    for (const BoxedSums& part : parts) add(all, part);
+    DualSums all;
+    for (const DualSums& part : parts) add(all, part);
     return all;
   }
 
   const Problem& problem_;
   const CsrView<Value>& m_;
-  const Simd& simd_;
+  const DescentLoops& loops_;
   Pool& pool_;
   const std::vector<std::uint64_t> cuts_;
   std::vector<double> all_;

@@ -15,9 +15,11 @@
 #include <span>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/buffer.h"
 #include "objective/problem.h"
 #include "simd/simd.h"
+#include "solve/dual/descent.h"
 #include "solve/dual/dual_point.h"
 #include "solve/dual/low_precision.h"
 #include "solve/dual/tuning.h"
@@ -56,9 +58,10 @@ class Lane {
         working(m),
         problem_(problem),
         m_(m),
-        simd_(*options.simd) {}
+        simd_(*options.simd),
+        loops_(descent_loops(simd_, Loss::kKind)) {}
 
-  std::vector<double> alpha;    // the variables, by row, as store() or join() left them
+  std::vector<double> alpha;    // the variables, by row, as store() left them
   std::vector<double> squares;  // |x_i|^2 + S^2 by row, or kUnknown until its first visit
   DualPoint iterate;            // w as these rows see it, while it is in doubles
   LowPrecision low_precision;   // w, else
@@ -73,8 +76,14 @@ class Lane {
 
   void find_square(std::uint64_t i, double constant_feature) {
     squares[i] = low_precision.square_of_row(m_, i) + constant_feature;
-    // A row of zeros loses its full cost whatever w is: its variable belongs at the bound.
-    if (squares[i] == 0 && !problem_.free_bias) alpha[i] = problem_.upper(i) * Loss::kHighest;
+    // A row of zeros has margin 0 whatever w is, and the variable that is best there.
+    if (squares[i] == 0 && !problem_.free_bias) alpha[i] = -Loss::slope(0) * problem_.upper(i);
+  }
+
+  void archive(Archive& archive) {
+    archive.sized(iterate.w, problem_.dimension());
+    low_precision.archive(archive, problem_.dimension());
+    archive.sized(alpha, m_.rows);
   }
 
   // A variable becomes another, and w follows.
@@ -103,32 +112,23 @@ class Lane {
     return epoch(descent, low_precision.float_weights(), rules, rows_touched, stop, saw);
   }
 
-  // What epochs made of the variables becomes theirs, by row.
-  void store() {
-    for (const Row& row : working.items()) {
-      alpha[row.row] = row.alpha;
-      note_square(row);
-    }
-  }
-
-  // By how much the part of D that is not w's has grown since then.
+  // By how much the part of D that is not w's has grown since store().
   double gain() const {
     double sum = 0;
     for (const Row& row : working.items()) {
-      sum += Loss::dual_gain(row.alpha) - Loss::dual_gain(alpha[row.row]);
+      const double upper = problem_.upper(row.row);
+      sum += Loss::dual_gain(row.alpha, upper) - Loss::dual_gain(alpha[row.row], upper);
     }
     return sum;
   }
 
-  // The same as store(), but for `share` in [0, 1] of the way that each variable went.
-  void store_share(double share) {
+  // What epochs made of the variables becomes theirs, by row; or `share` in [0, 1] of the way that
+  // each went.
+  void store(double share = 1) {
     for (const Row& row : working.items()) {
       double& a = alpha[row.row];
-      const double upper = problem_.upper(row.row);
-      a = share == 1 ? row.alpha
-                     : std::clamp(a + share * (row.alpha - a), upper * Loss::kLowest,
-                                  upper * Loss::kHighest);
-      note_square(row);
+      a = share == 1 ? row.alpha : between(a, row.alpha, share, problem_.upper(row.row));
+      if (squares[row.row] == kUnknown) squares[row.row] = row.curvature;
     }
   }
 
@@ -153,12 +153,12 @@ class Lane {
       descent.gain = descent.unit = problem_.bias;
       descent.v = static_cast<double>(w.back());
     }
-    const std::size_t some = dual::kTuning.rows_between_polls;
+    const std::size_t some = DualTuning::rows_between_polls;
     for (std::size_t from = 0; from < rows.size(); from += some) {
       if (stop()) return false;
       const std::uint64_t before = descent.visits;
-      simd_.descend(descent, &rows[rules.backward ? rows.size() - 1 - from : from],
-                    std::min(some, rows.size() - from), rules.backward ? -1 : 1);
+      loops_.descend(descent, &rows[rules.backward ? rows.size() - 1 - from : from],
+                     std::min(some, rows.size() - from), rules.backward ? -1 : 1);
       if (problem_.free_bias) iterate.label_sum = descent.v;
       if (with_bias) w.back() = static_cast<Weight>(descent.v);
       rows_touched += descent.visits - before;
@@ -175,13 +175,14 @@ class Lane {
   void add(std::uint64_t i, double a) {
     add_row(problem_, simd_, row_of(m_, i), a, iterate.w, iterate.label_sum);
   }
-  void note_square(const Row& row) {
-    if (squares[row.row] == kUnknown) squares[row.row] = row.curvature;
+  static double between(double from, double to, double share, double upper) {
+    return std::clamp(from + share * (to - from), Loss::lowest(upper), Loss::highest(upper));
   }
 
   const Problem& problem_;
   const CsrView<Value>& m_;
   const Simd& simd_;
+  const DescentLoops& loops_;
 };
 
 }  // namespace hinge

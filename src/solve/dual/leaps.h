@@ -22,12 +22,13 @@
 
 namespace hinge {
 
+// Of losses whose variables add to D in proportion: each way's slope is a sum of steps.
 template <class Loss, class Value>
 class Leaps {
   using Item = typename WorkingRows<Value>::Item;
 
  public:
-  // The rows that epochs visit, and where these have come to.
+  // Of the rows that epochs visit, and where these have come to.
   Leaps(const Problem& problem, const CsrView<Value>& m, const Simd& simd, WorkingRows<Value>& rows,
         DualPoint& iterate)
       : problem_(problem),
@@ -122,13 +123,13 @@ class Leaps {
     }
     const double determinant = rr * pp - rp * rp;
     double s = rr > 0 ? slope_r / rr : 0, t = 0;
-    if (determinant > dual::kTuning.least_determinant * rr * pp) {
+    if (determinant > DualTuning::least_determinant * rr * pp) {
       s = (slope_r * pp - slope_p * rp) / determinant;
       t = (slope_p * rr - slope_r * rp) / determinant;
     }
-    for (int n = 0; n < dual::kTuning.leap_tries; ++n, s /= 2, t /= 2) {
+    for (int n = 0; n < DualTuning::leap_tries; ++n, s /= 2, t /= 2) {
       const double length = 1 + std::abs(s) + std::abs(t);
-      if (leap_to(s, t, dual::kTuning.leap_noise * ww * length)) return;
+      if (leap_to(s, t, DualTuning::leap_noise * ww * length)) return;
     }
     mark();
     step_.clear();
@@ -151,8 +152,9 @@ class Leaps {
     for (std::size_t k = 0; k < items.size(); ++k) {
       const Item& item = items[k];
       const double wanted = item.alpha + s * (item.alpha - before_[k]) + (first ? 0 : t * step_[k]);
-      leap_[k] = std::clamp(wanted, 0.0, problem_.upper(item.row));
-      gain += leap_[k] - item.alpha;
+      const double upper = problem_.upper(item.row);
+      leap_[k] = std::clamp(wanted, Loss::lowest(upper), Loss::highest(upper));
+      gain += Loss::dual_gain(leap_[k], upper) - Loss::dual_gain(item.alpha, upper);
       if (leap_[k] == wanted) continue;
       add_row(problem_, simd_, rows_.entries(item), (leap_[k] - wanted) * item.y, leap_w_,
               iterate_.label_sum);

@@ -1,7 +1,7 @@
 // Far from the optimum w may be in floats, in the place of one in doubles: half the memory, which
 // counts where it is read and written here and there. Rows of doubles may be read in 16 bits a
-// value then (rows/short_rows.h). Exact passes are exact all the same: they are made on the rows as
-// they are, at w as it is.
+// value then (rows/quantised_rows.h). Exact passes are exact all the same: they are made on the
+// rows as they are, at w as it is.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,9 @@
 #include "base/archive.h"
 #include "base/buffer.h"
 #include "base/pool.h"
-#include "rows/short_rows.h"
+#include "rows/quantised_rows.h"
 #include "simd/simd.h"
+#include "solve/dual/descent.h"
 #include "solve/dual/tuning.h"
 #include "solve/solver.h"
 
@@ -24,7 +25,7 @@ namespace hinge {
 class LowPrecision {
  public:
   explicit LowPrecision(const SolverOptions& options)
-      : allowed_(options.floats), quantised_rows_(options.shorts) {}
+      : allowed_(options.floats), quantised_rows_(options.quantised_rows) {}
 
   bool allowed() const { return allowed_; }
   bool used() const { return !float_weights_.empty(); }
@@ -40,7 +41,7 @@ class LowPrecision {
 
   // Copies them to w, and returns the sum of squares of the first `counted`. Throws Interrupted.
   double give(std::vector<double>& w, std::size_t counted, const Simd& simd, Pool& pool) const {
-    const std::size_t block_size = dual::kTuning.weights_block;
+    const std::size_t block_size = DualTuning::weights_block;
     const std::size_t blocks = (float_weights_.size() + block_size - 1) / block_size;
     std::vector<double> squares(blocks);
     pool.run(blocks, [&](std::size_t block) {
@@ -59,8 +60,8 @@ class LowPrecision {
   template <class Value>
   void point_at_rows(Descent<Value, float>& descent) const {
     if (quantised_rows_ == nullptr) return;
-    descent.shorts = quantised_rows_->values.data();
-    descent.short_rows = quantised_rows_->rows;
+    descent.quantised = quantised_rows_->values.data();
+    descent.quantised_rows = quantised_rows_->rows;
   }
 
   // |x_i|^2 as epochs find it when they visit the row first.
@@ -81,8 +82,8 @@ class LowPrecision {
 
  private:
   const bool allowed_;
-  const ShortRows* const quantised_rows_;  // or none
-  std::vector<float> float_weights_;       // empty: not used
+  const QuantisedRows* const quantised_rows_;  // or none
+  std::vector<float> float_weights_;           // empty: not used
 };
 
 // |v|^2, v = sum_i a_i y_i x_i, where w is v but for its rounding and that of the rows:
@@ -96,7 +97,7 @@ std::optional<double> square_beside(double square, double product, std::size_t c
   const double drift = product - square;
   double norm = square + 2 * drift;
   if (square > 0) norm += static_cast<double>(columns) * drift * drift / square;
-  if (std::abs(drift) > dual::kTuning.most_drift * gap_at(norm)) return {};
+  if (std::abs(drift) > DualTuning::most_drift * gap_at(norm)) return {};
   return norm;
 }
 

@@ -16,21 +16,24 @@
 #include "objective/problem.h"
 #include "simd/simd.h"
 #include "solve/batches.h"
+#include "solve/dual/descent.h"
 #include "solve/dual/tuning.h"
 
 namespace hinge {
 
-inline Boxed boxed(const Problem& problem, std::span<const double> gradient,
-                   std::span<const double> alpha) {
+inline DualRows dual_rows(const Problem& problem, std::span<const double> gradient,
+                          std::span<const double> alpha) {
   return {gradient.data(), alpha.data(), problem.costs.empty() ? nullptr : problem.costs.data(),
           alpha.size(), problem.cost};
 }
 
 // The rows whose slack is at most `beyond`, ascending. While these are fewer than `least`, `beyond`
 // is doubled, `times` at most.
-inline void choose_near(const Simd& simd, const Boxed& rows, double& beyond, std::uint64_t least,
-                        int times, std::vector<std::uint64_t>& chosen) {
+template <class Loss>
+void choose_near(const Simd& simd, const DualRows& rows, double& beyond, std::uint64_t least,
+                 int times, std::vector<std::uint64_t>& chosen) {
   constexpr std::size_t kRun = 256;
+  const DescentLoops& loops = descent_loops(simd, Loss::kKind);
   double slack[kRun];
   const double farthest = std::ldexp(beyond, times);
   std::uint64_t count = 0, near = 0;
@@ -38,7 +41,7 @@ inline void choose_near(const Simd& simd, const Boxed& rows, double& beyond, std
   chosen.resize(rows.size);
   for (std::size_t from = 0; from < rows.size; from += kRun) {
     const std::size_t size = std::min(kRun, rows.size - from);
-    simd.slacks(rows.part(from, size), slack);
+    loops.slacks(rows.part(from, size), slack);
     for (std::size_t k = 0; k < size; ++k) {  // which rows are near is as good as random: no branch
       chosen[count] = from + k;
       count += slack[k] <= farthest ? 1 : 0;
@@ -48,8 +51,9 @@ inline void choose_near(const Simd& simd, const Boxed& rows, double& beyond, std
   chosen.resize(count);
   const auto within = [&](std::uint64_t i) {
     const double upper = rows.cost * (rows.factor == nullptr ? 1 : rows.factor[i]);
-    if (rows.alpha[i] <= 0) return rows.gradient[i] <= beyond;
-    return rows.alpha[i] < upper || -rows.gradient[i] <= beyond;
+    const double g = Loss::full_gradient(rows.gradient[i], rows.alpha[i], upper);
+    if (rows.alpha[i] <= Loss::lowest(upper)) return g <= beyond;
+    return rows.alpha[i] < Loss::highest(upper) || -g <= beyond;
   };
   for (int k = 0; k < times && near < least; ++k) {
     beyond *= 2;
@@ -85,7 +89,7 @@ class WorkingRows {
     std::uint64_t size = 0;
     for (const Item& item : items_) size += item.size;
     if (static_cast<double>(size) <
-        dual::kTuning.copy_below * static_cast<double>(m_.offsets[m_.rows])) {
+        DualTuning::copy_below * static_cast<double>(m_.offsets[m_.rows])) {
       copy(size, pool);
     }
   }
@@ -133,7 +137,7 @@ class WorkingRows {
     }
     if (!m_.full) copied_columns_.resize(size);
     copied_values_.resize(size);
-    const std::size_t some = dual::kTuning.copy_block;
+    const std::size_t some = DualTuning::copy_block;
     pool.run((items_.size() + some - 1) / some, [&](std::size_t block) {
       const std::size_t end = std::min(items_.size(), (block + 1) * some);
       for (std::size_t k = block * some; k < end; ++k) {
