@@ -93,12 +93,14 @@ class Epochs {
     const std::uint64_t count = all ? lane_.rows() : chosen_.size();
     rows_.begin(count,
                 std::clamp<std::uint64_t>(count / DualTuning::runs_to_shuffle, 1, neighbours_.run));
+    const std::span<const double> alpha = lane_.alpha, squares = lane_.squares;
+    const double bias_curvature = lane_.iterate.bias_curvature;
     for (std::uint64_t k = 0; k < count; ++k) {
       const std::uint64_t i = all ? k : chosen_[k];
-      const bool unknown = lane_.squares[i] == lane_.kUnknown;
-      const double curvature = unknown ? lane_.kUnknown : lane_.curvature(i);
+      const bool unknown = squares[i] == lane_.kUnknown;
+      const double curvature = unknown ? lane_.kUnknown : squares[i] + bias_curvature;
       if (curvature == 0 || problem_.upper(i) == 0) continue;  // its variable cannot move
-      rows_.add(i, problem_.y[i], lane_.alpha[i], curvature);
+      rows_.add(i, problem_.y[i], alpha[i], curvature);
     }
     shuffle(0);
     rows_.lay_out(is_hard(), pool_);

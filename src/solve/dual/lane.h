@@ -96,7 +96,10 @@ class Lane {
   void recompute_weights() {
     std::ranges::fill(iterate.w, 0.0);
     iterate.label_sum = 0;
-    for (std::uint64_t i = 0; i < m_.rows; ++i) add(i, alpha[i] * problem_.y[i]);
+    const std::span<const double> variables = alpha;
+    for (std::uint64_t i = 0; i < variables.size(); ++i) {
+      if (variables[i] != 0) add(i, variables[i] * problem_.y[i]);
+    }
   }
 
   // One visit to every working row, in their order or from last to first. Asks stop(), which may
@@ -124,12 +127,20 @@ class Lane {
 
   // What epochs made of the variables becomes theirs, by row; or `share` in [0, 1] of the way that
   // each went.
-  void store(double share = 1) {
+  void store() {
     for (const Row& row : working.items()) {
-      double& a = alpha[row.row];
-      a = share == 1 ? row.alpha : between(a, row.alpha, share, problem_.upper(row.row));
+      alpha[row.row] = row.alpha;
       if (squares[row.row] == kUnknown) squares[row.row] = row.curvature;
     }
+  }
+  void store(double share) {
+    if (share == 1) return store();
+    for (Row& row : working.items()) {
+      const double upper = problem_.upper(row.row), from = alpha[row.row];
+      row.alpha =
+          std::clamp(from + share * (row.alpha - from), Loss::lowest(upper), Loss::highest(upper));
+    }
+    store();
   }
 
  private:
@@ -174,9 +185,6 @@ class Lane {
 
   void add(std::uint64_t i, double a) {
     add_row(problem_, simd_, row_of(m_, i), a, iterate.w, iterate.label_sum);
-  }
-  static double between(double from, double to, double share, double upper) {
-    return std::clamp(from + share * (to - from), Loss::lowest(upper), Loss::highest(upper));
   }
 
   const Problem& problem_;

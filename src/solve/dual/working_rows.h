@@ -49,7 +49,7 @@ void choose_near(const Simd& simd, const DualRows& rows, double& beyond, std::ui
     }
   }
   chosen.resize(count);
-  const auto within = [&](std::uint64_t i) {
+  const auto within = [&](std::uint64_t i) __attribute__((always_inline)) {
     const double upper = rows.cost * (rows.factor == nullptr ? 1 : rows.factor[i]);
     const double g = Loss::full_gradient(rows.gradient[i], rows.alpha[i], upper);
     if (rows.alpha[i] <= Loss::lowest(upper)) return g <= beyond;
