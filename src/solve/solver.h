@@ -86,13 +86,11 @@ struct SolverOptions {
 // Rows at a bound whose gradient points well outwards rest until the next exact pass, which
 // computes P and D from all rows and chooses the rows to work on anew. Hard problems are found by
 // leaps along the way that epochs take. Begins at alpha of a start; its w is one point to compare.
+// On several ranks each is a lane (dual/lane.h): it descends on its own rows, then all steps are
+// joined. A start must have alpha there, a state that is told is a PartState, and a free bias is
+// not taken.
 Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                     Pool& pool);
-
-// The same on several ranks (dual/dual_ranks.cc): every rank descends on its own rows, then all
-// steps are added up. It begins at alpha of a start, tells no state, and takes no free bias.
-Solution solve_dual_on_ranks(const Problem& problem, const SolverOptions& options, Monitor& monitor,
-                             Pool& pool);
 
 // About how many bytes one such run takes besides the rows; and those of them that it takes for
 // each row.

@@ -355,9 +355,7 @@ void CostTraining::solve(std::size_t number, Pool& pool) {
       solutions.push_back(
           solve_in_turns(problems[0], t_.choice.solver, options, monitors[0], pool));
     } else {
-      const auto one = t_.choice.solver == Solver::newton ? solve_newton
-                       : t_.comm != nullptr               ? solve_dual_on_ranks
-                                                          : solve_dual;
+      const auto one = t_.choice.solver == Solver::newton ? solve_newton : solve_dual;
       solutions.push_back(one(problems[0], options, monitors[0], pool));
     }
   }

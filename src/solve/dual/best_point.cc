@@ -4,39 +4,40 @@
 #include <cmath>
 
 #include "base/buffer.h"
+#include "objective/loss.h"
 #include "solve/dual/descent.h"
 
 namespace hinge {
-namespace {
 
-constexpr double kMostNoise = 20;  // in roundings of a point that was computed from the data
-constexpr double kMoveNoise = 0.5;
-
-}  // namespace
-
-// In lanes and blocks: many variables are the same number, and one chain of sums would round them
-// all the same way.
+// The sum is taken in blocks, and in each in several chains: many variables are the same number,
+// and one chain would round them all the same way.
+template <class Loss>
 double inner_by_rows(std::span<const double> alpha, std::span<const double> gradient) {
-  constexpr std::size_t kBlock = 512, kLanes = 8;
+  constexpr std::size_t kChains = 8;
+  const std::size_t some = DualTuning::sum_block;
   double sum = 0;
-  for (std::size_t from = 0; from < alpha.size(); from += kBlock) {
-    const std::size_t to = std::min(from + kBlock, alpha.size());
-    double lanes[kLanes] = {}, block = 0;
-    for (std::size_t i = from; i < to; ++i) lanes[i % kLanes] += alpha[i] * (1 + gradient[i]);
-    for (const double lane : lanes) block += lane;
+  for (std::size_t from = 0; from < alpha.size(); from += some) {
+    const std::size_t to = std::min(from + some, alpha.size());
+    double chains[kChains] = {}, block = 0;
+    for (std::size_t i = from; i < to; ++i) {
+      chains[i % kChains] += alpha[i] * Loss::margin_of(gradient[i]);
+    }
+    for (const double chain : chains) block += chain;
     sum += block;
   }
   return sum;
 }
 
-void BestPoint::keep(const Point& point) {
+template <class Loss>
+void BestPoint<Loss>::keep(const Point& point) {
   if (w_.empty()) w_ = huge_vector(point.w.size());
   std::ranges::copy(point.w, w_.begin());
   reserve_huge(gradient_, point.gradient.size());
   gradient_.assign(point.gradient.begin(), point.gradient.end());
 }
 
-bool BestPoint::offer(const Point& point, double enough, bool thorough) {
+template <class Loss>
+bool BestPoint<Loss>::offer(const Point& point, double enough, bool thorough) {
   if (point.primal <= std::min(enough, primal_)) {
     square_ = point.square;
     primal_ = point.primal;
@@ -53,7 +54,8 @@ bool BestPoint::offer(const Point& point, double enough, bool thorough) {
 }
 
 // The first one, or the best multiple of it where w = 0 was the best before.
-void BestPoint::begin_at(const Point& point) {
+template <class Loss>
+void BestPoint<Loss>::begin_at(const Point& point) {
   const bool from_zero = std::isfinite(primal_);
   reserve_huge(gradient_, point.gradient.size());
   gradient_.assign(point.gradient.begin(), point.gradient.end());
@@ -68,64 +70,96 @@ void BestPoint::begin_at(const Point& point) {
 }
 
 // <best, w>
-double BestPoint::inner(const Point& point) const {
+template <class Loss>
+double BestPoint<Loss>::inner(const Point& point) const {
   if (point.w.empty()) return 0;
   if (!point.alpha.empty() && point.alpha.size() < point.w.size()) {
-    return inner_by_rows(point.alpha, gradient_);
+    return inner_by_rows<Loss>(point.alpha, gradient_);
   }
   return simd_.dot_dense(w_.data(), point.w.data(), problem_.regularised());
 }
 
-// The line search on best + t sign (to - best), t >= 0.
-void BestPoint::look_along(const Point& to, double product, double sign) {
+// The rows of the line search on best + t sign (to - best), t >= 0.
+template <class Loss>
+void BestPoint<Loss>::add_rows(const Point& to, double sign) {
   const bool zero = to.w.empty();
-  search_.restart(std::max(0.0, to.square - 2 * product + square_), sign * (product - square_));
+  const double at_zero = Loss::dual_gradient(0.0);
   Breakpoints run;
   for (std::uint64_t from = 0; from < gradient_.size(); from += Breakpoints::kRun) {
     const std::size_t size = std::min<std::size_t>(Breakpoints::kRun, gradient_.size() - from);
     for (std::size_t k = 0; k < size; ++k) {
       const double here = gradient_[from + k];
       run.c[k] = -here;
-      run.d[k] = sign * (here - (zero ? -1.0 : to.gradient[from + k]));
+      run.d[k] = sign * (here - (zero ? at_zero : to.gradient[from + k]));
       run.step[k] = problem_.upper(from + k);
     }
     search_.add(run, size, simd_);
   }
 }
 
-// To the best point of the line; t >= 0 unless `both_ways`, 0 if there is none.
-BestPoint::Move BestPoint::find_move(const Point& to, bool both_ways) {
-  const double product = inner(to);
+// How far the best point of the line is, in its lengths; > 0 unless `both_ways`, 0 if there is
+// none.
+template <class Loss>
+double BestPoint<Loss>::find_step(const Point& to, double product, bool both_ways) {
+  const double square = std::max(0.0, to.square - 2 * product + square_);
   // Which way does P fall?
-  double sign = 1;
-  look_along(to, product, sign);
-  if (both_ways && search_.slope() >= 0) look_along(to, product, sign = -1);
-  if (search_.slope() >= 0) return {};
+  for (const double sign : {1.0, -1.0}) {
+    const double slope = sign * (product - square_);
+    if (comm_ == nullptr) {
+      search_.restart(square, slope);
+      add_rows(to, sign);
+      if (search_.slope() < 0) return sign * search_.minimum();
+    } else {
+      search_.restart(0, 0);
+      add_rows(to, sign);
+      const Ray ray = {.a = square,
+                       .b = slope,
+                       .t_max = DualTuning::farthest,
+                       .doubt = DualTuning::search_doubt};
+      const double t = minimum_on_ranks(ray, search_, *comm_);
+      if (t > 0) return sign * t;
+    }
+    if (!both_ways) break;
+  }
+  return 0;
+}
+
+// To the best point of the line; t = 0 if there is none.
+template <class Loss>
+typename BestPoint<Loss>::Move BestPoint<Loss>::find_move(const Point& to, bool both_ways) {
+  const double product = inner(to);
+  double t = find_step(to, product, both_ways);
   // Beyond the points of the line rounding grows from one to the next; less than the minimum is a
   // gain too.
-  double t = sign * search_.minimum();
-  const auto noise = [&] { return std::abs(1 - t) * noise_ + std::abs(t) + kMoveNoise; };
-  while (t != 0 && noise() > kMostNoise) t /= 2;
-  const double loss =
-      problem_.cost * descent_loops(simd_, problem_.loss)
+  const auto noise = [&] {
+    return std::abs(1 - t) * noise_ + std::abs(t) + DualTuning::move_noise;
+  };
+  while (t != 0 && noise() > DualTuning::most_noise) t /= 2;
+  if (t == 0) return {};
+  double loss =
+      problem_.cost * descent_loops(simd_, Loss::kKind)
                           .loss_along(gradient_.data(), to.w.empty() ? nullptr : to.gradient.data(),
                                       problem_.costs.empty() ? nullptr : problem_.costs.data(),
                                       gradient_.size(), t);
+  if (comm_ != nullptr) loss = comm_->sum(loss);
   const double square = (1 - t) * (1 - t) * square_ + 2 * t * (1 - t) * product + t * t * to.square;
   if (!(square / 2 + loss < primal_)) return {};  // rounding
   return {t, loss, square, noise()};
 }
 
-void BestPoint::apply(const Move& move, const Point& to) {
+template <class Loss>
+void BestPoint<Loss>::apply(const Move& move, const Point& to) {
   noise_ = move.noise;
   square_ = move.square;
   primal_ = square_ / 2 + move.loss;
+  const double at_zero = Loss::dual_gradient(0.0);
   for (std::uint64_t i = 0; i < gradient_.size(); ++i) {
-    gradient_[i] += move.t * ((to.w.empty() ? -1.0 : to.gradient[i]) - gradient_[i]);
+    gradient_[i] += move.t * ((to.w.empty() ? at_zero : to.gradient[i]) - gradient_[i]);
   }
 }
 
-void BestPoint::move_along(const Point& to, bool both_ways) {
+template <class Loss>
+void BestPoint<Loss>::move_along(const Point& to, bool both_ways) {
   Move found = find_move(to, both_ways);
   if (found.t == 0) return;
   const std::size_t regularised = problem_.regularised();
@@ -139,11 +173,15 @@ void BestPoint::move_along(const Point& to, bool both_ways) {
   apply(found, to);
 }
 
-void BestPoint::archive(Archive& archive) {
+template <class Loss>
+void BestPoint<Loss>::archive(Archive& archive) {
   archive.sized_or_empty(w_, problem_.dimension());
   archive.sized(gradient_, w_.empty() ? 0 : problem_.y.size());
   archive(square_, primal_, noise_);
-  archive.require(noise_ >= 1 && noise_ <= kMostNoise + kMoveNoise);
+  archive.require(noise_ >= 1 && noise_ <= DualTuning::most_noise + DualTuning::move_noise);
 }
+
+template double inner_by_rows<Hinge>(std::span<const double>, std::span<const double>);
+template class BestPoint<Hinge>;
 
 }  // namespace hinge

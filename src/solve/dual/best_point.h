@@ -12,16 +12,23 @@
 #include "base/archive.h"
 #include "objective/line_search.h"
 #include "objective/problem.h"
+#include "ranks/comm.h"
+#include "simd/simd.h"
+#include "solve/dual/tuning.h"
 
 namespace hinge {
 
-// <v, w> where w = sum_i a_i y_i x_i, by the gradients at v: the sum of a_i (1 + g_i). A pass over
-// rows in the place of one over columns.
+// <v, w> where w = sum_i a_i y_i x_i, by the gradients at v: the sum of a_i z_i. A pass over rows
+// in the place of one over columns.
+template <class Loss>
 double inner_by_rows(std::span<const double> alpha, std::span<const double> gradient);
 
+template <class Loss>
 class BestPoint {
  public:
-  BestPoint(const Problem& problem, const Simd& simd) : problem_(problem), simd_(simd) {}
+  // Where rows are on several ranks, each offers the same points with the gradients of its own.
+  BestPoint(const Problem& problem, const Simd& simd, Comm* comm)
+      : problem_(problem), simd_(simd), comm_(comm) {}
 
   struct Point {
     std::span<const double> w;
@@ -43,9 +50,10 @@ class BestPoint {
   double primal() const { return primal_; }  // infinite before there is a point
   // How far that may be off, as a share of it, for want of a pass over the data.
   double noise() const { return noise_ * std::numeric_limits<double>::epsilon(); }
-  std::vector<double> take() {
-    return w_.empty() ? std::vector<double>(problem_.dimension()) : std::move(w_);
+  std::vector<double> copy() const {
+    return w_.empty() ? std::vector<double>(problem_.dimension()) : w_;
   }
+  std::vector<double> take() { return w_.empty() ? copy() : std::move(w_); }
 
   void archive(Archive& archive);
 
@@ -57,17 +65,17 @@ class BestPoint {
     double noise = 1;
   };
   double inner(const Point& point) const;
-  void look_along(const Point& to, double product, double sign);
+  void add_rows(const Point& to, double sign);
+  double find_step(const Point& to, double product, bool both_ways);
   Move find_move(const Point& to, bool both_ways);
   void apply(const Move& move, const Point& to);  // but for w
   void move_along(const Point& to, bool both_ways);
   void begin_at(const Point& point);
 
-  static constexpr double kFarthest = 8;  // along a line, in its lengths
-
   const Problem& problem_;
   const Simd& simd_;
-  LineSearch search_{0, 0, kFarthest};
+  Comm* const comm_;  // or none
+  LineSearch search_{0, 0, DualTuning::farthest};
   std::vector<double> w_, gradient_;  // empty: 0
   double square_ = 0, primal_ = std::numeric_limits<double>::infinity();
   double noise_ = 1;  // how far margins and w may be apart, in roundings

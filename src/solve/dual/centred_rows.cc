@@ -6,15 +6,10 @@
 
 #include "data/dataset_builder.h"
 #include "data/survey.h"
+#include "solve/dual/tuning.h"
 
 namespace hinge {
 namespace {
-
-constexpr double kMostBytes = 256.0 * 0x1p20;  // of the copy
-constexpr double kLeastShare = 0.5;            // of the entries that are not 0
-constexpr double kLeastSquare = 0.8;           // of the mean, as a share of the mean square of rows
-
-constexpr std::uint64_t kMeanSample = 1000;  // rows, by which it is guessed whether it may be so
 
 // The mean of every row number 0, step, 2 step and so on.
 template <class Value>
@@ -58,8 +53,8 @@ Dataset less_mean(const Dataset& data, const CsrView<Value>& m, std::span<const 
 double centring_memory(const Dataset& data) {
   const double entries = static_cast<double>(data.rows()) * static_cast<double>(data.features());
   const double bytes = 8 * entries;
-  const bool most = static_cast<double>(data.nonzeros()) >= kLeastShare * entries;
-  return most && bytes <= kMostBytes ? bytes : 0;
+  const bool most = static_cast<double>(data.nonzeros()) >= DualTuning::least_filled * entries;
+  return most && bytes <= DualTuning::most_centred_bytes ? bytes : 0;
 }
 
 Solution solve_centred(const Problem& problem, const SolverOptions& options,
@@ -68,9 +63,9 @@ Solution solve_centred(const Problem& problem, const SolverOptions& options,
   const auto mean_by = [&](std::uint64_t step) {
     return problem.data->visit([&](const auto& m) { return mean_of(m, step); });
   };
-  const double least = kLeastSquare * mean_square(*problem.data);
+  const double least = DualTuning::least_mean_square * mean_square(*problem.data);
   const std::uint64_t rows = problem.data->rows();
-  std::vector<double> mean = mean_by(rows / kMeanSample + 1);
+  std::vector<double> mean = mean_by(rows / DualTuning::mean_sample + 1);
   if (!(inner(mean, mean) > least)) return solve(problem, options);
   mean = mean_by(1);
   if (!(inner(mean, mean) > least)) return solve(problem, options);

@@ -16,45 +16,26 @@
 #include "base/buffer.h"
 #include "objective/problem.h"
 #include "simd/simd.h"
+#include "solve/dual/dual_point.h"
+#include "solve/dual/tuning.h"
 #include "solve/dual/working_rows.h"
 
 namespace hinge {
 
-// w = sum_i a_i y_i x_i; with a free bias also sum_i a_i y_i, which bias = centre + stiffness sum
-// follows (dual_descent.cc).
-struct DualPoint {
-  std::vector<double> w;
-  double sum = 0, centre = 0, stiffness = 0;
-
-  double bias() const { return centre + stiffness * sum; }
-};
-
-// w += a x, and what goes with it.
-template <class Value>
-void add_row(const Problem& problem, const Simd& simd, const SparseRow<Value>& x, double a,
-             std::vector<double>& w, double& sum) {
-  if (a == 0) return;
-  simd.add(x, a, w.data());
-  if (problem.free_bias) {
-    sum += a;
-  } else if (problem.bias != 0) {
-    w.back() += a * problem.bias;
-  }
-}
-
-template <class Value>
+// Of losses whose variables add to D in proportion: each way's slope is a sum of steps.
+template <class Loss, class Value>
 class Leaps {
   using Item = typename WorkingRows<Value>::Item;
 
  public:
-  // The rows that epochs visit, and where these have come to.
+  // Of the rows that epochs visit, and where these have come to.
   Leaps(const Problem& problem, const CsrView<Value>& m, const Simd& simd, WorkingRows<Value>& rows,
-        DualPoint& here)
+        DualPoint& iterate)
       : problem_(problem),
         m_(m),
         simd_(simd),
         rows_(rows),
-        here_(here),
+        iterate_(iterate),
         regularised_(problem.regularised()) {}
 
   // After rows were chosen. The last leap goes on, but for the rows that are not among them.
@@ -79,16 +60,16 @@ class Leaps {
   void mark() {
     before_.clear();
     for (const Item& item : rows_.items()) before_.push_back(item.alpha);
-    before_w_ = here_.w;
-    before_sum_ = here_.sum;
+    before_w_ = iterate_.w;
+    before_sum_ = iterate_.label_sum;
   }
 
   // Returns the rows that were touched.
   std::uint64_t leap() {
     touched_ = 0;
     leap_as_far_as_it_pays();
-    if (count_++ == 0) mean_.assign(here_.w.size(), 0.0);
-    for (std::size_t j = 0; j < mean_.size(); ++j) mean_[j] += here_.w[j];
+    if (count_++ == 0) mean_.assign(iterate_.w.size(), 0.0);
+    for (std::size_t j = 0; j < mean_.size(); ++j) mean_[j] += iterate_.w[j];
     return touched_;
   }
 
@@ -114,11 +95,9 @@ class Leaps {
   }
 
  private:
-  static constexpr double kNoise = 2e-15;  // of |w|^2, times the length: a gain below is rounding
-
   void leap_as_far_as_it_pays() {
     const std::span<Item> items = rows_.items();
-    const std::vector<double>& w = here_.w;
+    const std::vector<double>& w = iterate_.w;
     const bool first = step_.empty();
     double ww = 0, rr = 0, rp = 0, pp = 0, slope_r = 0, slope_p = 0;  // slopes: of the dual
     for (std::size_t j = 0; j < regularised_; ++j) {
@@ -131,12 +110,12 @@ class Leaps {
       slope_p -= w[j] * p;
     }
     if (problem_.free_bias) {
-      const double r = here_.sum - before_sum_, p = first ? 0 : step_sum_;
-      rr += here_.stiffness * r * r;
-      rp += here_.stiffness * r * p;
-      pp += here_.stiffness * p * p;
-      slope_r -= here_.bias() * r;
-      slope_p -= here_.bias() * p;
+      const double r = iterate_.label_sum - before_sum_, p = first ? 0 : step_sum_;
+      rr += iterate_.bias_curvature * r * r;
+      rp += iterate_.bias_curvature * r * p;
+      pp += iterate_.bias_curvature * p * p;
+      slope_r -= iterate_.bias() * r;
+      slope_p -= iterate_.bias() * p;
     }
     for (std::size_t k = 0; k < items.size(); ++k) {
       slope_r += items[k].alpha - before_[k];
@@ -144,13 +123,13 @@ class Leaps {
     }
     const double determinant = rr * pp - rp * rp;
     double s = rr > 0 ? slope_r / rr : 0, t = 0;
-    if (determinant > 1e-12 * rr * pp) {
+    if (determinant > DualTuning::least_determinant * rr * pp) {
       s = (slope_r * pp - slope_p * rp) / determinant;
       t = (slope_p * rr - slope_r * rp) / determinant;
     }
-    constexpr int kTries = 3;
-    for (int n = 0; n < kTries; ++n, s /= 2, t /= 2) {
-      if (leap_to(s, t, kNoise * ww * (1 + std::abs(s) + std::abs(t)))) return;
+    for (int n = 0; n < DualTuning::leap_tries; ++n, s /= 2, t /= 2) {
+      const double length = 1 + std::abs(s) + std::abs(t);
+      if (leap_to(s, t, DualTuning::leap_noise * ww * length)) return;
     }
     mark();
     step_.clear();
@@ -160,24 +139,25 @@ class Leaps {
   // False: the bounds leave no more gain than that, and nothing has changed.
   bool leap_to(double s, double t, double least) {
     const std::span<Item> items = rows_.items();
-    std::vector<double>& w = here_.w;
+    std::vector<double>& w = iterate_.w;
     const bool first = step_.empty();
-    const double sum_before = here_.sum;
+    const double sum_before = iterate_.label_sum;
     if (leap_w_.empty()) leap_w_ = huge_vector(w.size());
     leap_.resize(items.size());
     for (std::size_t j = 0; j < w.size(); ++j) {
       leap_w_[j] = w[j] + s * (w[j] - before_w_[j]) + (first ? 0 : t * step_w_[j]);
     }
-    here_.sum += s * (here_.sum - before_sum_) + (first ? 0 : t * step_sum_);
+    iterate_.label_sum += s * (iterate_.label_sum - before_sum_) + (first ? 0 : t * step_sum_);
     double gain = 0;
     for (std::size_t k = 0; k < items.size(); ++k) {
       const Item& item = items[k];
       const double wanted = item.alpha + s * (item.alpha - before_[k]) + (first ? 0 : t * step_[k]);
-      leap_[k] = std::clamp(wanted, 0.0, problem_.upper(item.row));
-      gain += leap_[k] - item.alpha;
+      const double upper = problem_.upper(item.row);
+      leap_[k] = std::clamp(wanted, Loss::lowest(upper), Loss::highest(upper));
+      gain += Loss::dual_gain(leap_[k], upper) - Loss::dual_gain(item.alpha, upper);
       if (leap_[k] == wanted) continue;
       add_row(problem_, simd_, rows_.entries(item), (leap_[k] - wanted) * item.y, leap_w_,
-              here_.sum);
+              iterate_.label_sum);
       ++touched_;
     }
     for (std::size_t j = 0; j < regularised_; ++j) {
@@ -185,11 +165,11 @@ class Leaps {
       gain -= way * (w[j] + way / 2);
     }
     if (problem_.free_bias) {
-      const double way = here_.sum - sum_before;
-      gain -= way * (here_.centre + here_.stiffness * (sum_before + way / 2));
+      const double way = iterate_.label_sum - sum_before;
+      gain -= way * (iterate_.bias_centre + iterate_.bias_curvature * (sum_before + way / 2));
     }
     if (!(gain > least)) {
-      here_.sum = sum_before;
+      iterate_.label_sum = sum_before;
       return false;
     }
     step_.resize(items.size());
@@ -200,7 +180,7 @@ class Leaps {
       items[k].alpha = leap_[k];
     }
     for (std::size_t j = 0; j < w.size(); ++j) step_w_[j] = leap_w_[j] - before_w_[j];
-    step_sum_ = here_.sum - before_sum_;
+    step_sum_ = iterate_.label_sum - before_sum_;
     w.swap(leap_w_);
     changed_w_ = true;
     mark();
@@ -211,7 +191,7 @@ class Leaps {
   const CsrView<Value>& m_;
   const Simd& simd_;
   WorkingRows<Value>& rows_;
-  DualPoint& here_;
+  DualPoint& iterate_;
   const std::size_t regularised_;  // columns
 
   // Where the last leap ended (before), and how it and the way to it went (step).

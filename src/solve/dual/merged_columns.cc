@@ -8,20 +8,16 @@
 
 #include "data/dataset_builder.h"
 #include "data/survey.h"
+#include "solve/dual/tuning.h"
 
 namespace hinge {
 namespace {
 
-constexpr std::uint64_t kWide = 100'000;  // columns: fewer fit the cache as they are
-constexpr double kFew = 5;                // entries a column: with more, few columns are alone
-constexpr double kWorth = 0.5;            // of the columns that may be left at most
-constexpr double kSmallGap = 1e-5, kLargeGap = 1e-3;
-constexpr double kLargeCost = 10;      // C |x|^2, see choose_solver.cc
-constexpr std::uint64_t kPoll = 1024;  // rows
-
 bool are_suited(const Dataset& data, std::uint64_t columns) {
-  return data.precision() == Precision::f32 && data.classes().size() == 2 && columns > kWide &&
-         static_cast<double>(data.nonzeros()) < kFew * static_cast<double>(columns);
+  return data.precision() == Precision::f32 && data.classes().size() == 2 &&
+         columns > DualTuning::merge_above &&
+         static_cast<double>(data.nonzeros()) <
+             DualTuning::most_entries_a_column * static_cast<double>(columns);
 }
 
 }  // namespace
@@ -29,12 +25,13 @@ bool are_suited(const Dataset& data, std::uint64_t columns) {
 bool may_merge_columns(const Problem& problem, double gap) {
   const Dataset& data = *problem.data;
   if (!are_suited(data, data.features())) return false;
-  if (gap <= kSmallGap) return true;
-  return gap <= kLargeGap && problem.cost * mean_square(data) > kLargeCost;
+  if (gap <= DualTuning::merge_small_gap) return true;
+  return gap <= DualTuning::merge_large_gap &&
+         problem.cost * mean_square(data) > DualTuning::merge_cost;
 }
 
 double merging_memory(const Dataset& data, std::uint64_t columns, double gap) {
-  if (!are_suited(data, columns) || gap > kLargeGap) return 0;
+  if (!are_suited(data, columns) || gap > DualTuning::merge_large_gap) return 0;
   return 8 * static_cast<double>(data.nonzeros()) + 5 * static_cast<double>(columns) +
          40 * static_cast<double>(data.rows());
 }
@@ -67,7 +64,7 @@ MergedColumns::MergedColumns(const Dataset& data, const Pool& pool)
     : m_(std::get<CsrView<float>>(data.view())), data_(data), number_(m_.features) {
   Buffer<std::uint8_t> rows(m_.features);  // zeros; that have the column: none, one, or more
   for (std::uint64_t i = 0; i < m_.rows; ++i) {
-    if (i % kPoll == 0) pool.poll();
+    if (i % DualTuning::merge_poll == 0) pool.poll();
     for (const std::uint32_t column : std::span(m_.columns_of(i), m_.size_of(i))) {
       rows[column] = static_cast<std::uint8_t>(rows[column] + (rows[column] < 2 ? 1 : 0));
     }
@@ -78,7 +75,8 @@ MergedColumns::MergedColumns(const Dataset& data, const Pool& pool)
 }
 
 bool MergedColumns::worth_it() const {
-  return static_cast<double>(kept_ + kParts * m_.rows) < kWorth * static_cast<double>(m_.features);
+  return static_cast<double>(kept_ + kParts * m_.rows) <
+         DualTuning::most_columns_left * static_cast<double>(m_.features);
 }
 
 MergedColumns::Root MergedColumns::root_of(double sum) {
@@ -101,7 +99,7 @@ std::optional<Dataset> MergedColumns::merge(const Pool& pool) {
     arrays.values[end++] = value;
   };
   for (std::uint64_t i = 0; i < m_.rows; ++i) {
-    if (i % kPoll == 0) pool.poll();
+    if (i % DualTuning::merge_poll == 0) pool.poll();
     arrays.offsets[i] = end;
     double alone = 0;
     for (std::size_t k = 0; k < m_.size_of(i); ++k) {

@@ -17,10 +17,9 @@
 #include "simd/simd.h"
 #include "solve/batches.h"
 #include "solve/dual/descent.h"
+#include "solve/dual/tuning.h"
 
 namespace hinge {
-
-constexpr double kCopyBelow = 0.2;  // of the entries of all rows
 
 inline DualRows dual_rows(const Problem& problem, std::span<const double> gradient,
                           std::span<const double> alpha) {
@@ -30,9 +29,11 @@ inline DualRows dual_rows(const Problem& problem, std::span<const double> gradie
 
 // The rows whose slack is at most `beyond`, ascending. While these are fewer than `least`, `beyond`
 // is doubled, `times` at most.
-inline void choose_near(const DescentLoops& loops, const DualRows& rows, double& beyond,
-                        std::uint64_t least, int times, std::vector<std::uint64_t>& chosen) {
+template <class Loss>
+void choose_near(const Simd& simd, const DualRows& rows, double& beyond, std::uint64_t least,
+                 int times, std::vector<std::uint64_t>& chosen) {
   constexpr std::size_t kRun = 256;
+  const DescentLoops& loops = descent_loops(simd, Loss::kKind);
   double slack[kRun];
   const double farthest = std::ldexp(beyond, times);
   std::uint64_t count = 0, near = 0;
@@ -48,10 +49,11 @@ inline void choose_near(const DescentLoops& loops, const DualRows& rows, double&
     }
   }
   chosen.resize(count);
-  const auto within = [&](std::uint64_t i) {
+  const auto within = [&](std::uint64_t i) __attribute__((always_inline)) {
     const double upper = rows.cost * (rows.factor == nullptr ? 1 : rows.factor[i]);
-    if (rows.alpha[i] <= 0) return rows.gradient[i] <= beyond;
-    return rows.alpha[i] < upper || -rows.gradient[i] <= beyond;
+    const double g = Loss::full_gradient(rows.gradient[i], rows.alpha[i], upper);
+    if (rows.alpha[i] <= Loss::lowest(upper)) return g <= beyond;
+    return rows.alpha[i] < Loss::highest(upper) || -g <= beyond;
   };
   for (int k = 0; k < times && near < least; ++k) {
     beyond *= 2;
@@ -86,7 +88,8 @@ class WorkingRows {
     if (!often) return;
     std::uint64_t size = 0;
     for (const Item& item : items_) size += item.size;
-    if (static_cast<double>(size) < kCopyBelow * static_cast<double>(m_.offsets[m_.rows])) {
+    if (static_cast<double>(size) <
+        DualTuning::copy_below * static_cast<double>(m_.offsets[m_.rows])) {
       copy(size, pool);
     }
   }
@@ -126,8 +129,6 @@ class WorkingRows {
   }
 
  private:
-  static constexpr std::size_t kBlock = 1024;
-
   void copy(std::uint64_t size, Pool& pool) {
     std::uint64_t to = 0;
     for (Item& item : items_) {
@@ -136,9 +137,10 @@ class WorkingRows {
     }
     if (!m_.full) copied_columns_.resize(size);
     copied_values_.resize(size);
-    pool.run((items_.size() + kBlock - 1) / kBlock, [&](std::size_t block) {
-      const std::size_t end = std::min(items_.size(), (block + 1) * kBlock);
-      for (std::size_t k = block * kBlock; k < end; ++k) {
+    const std::size_t some = DualTuning::copy_block;
+    pool.run((items_.size() + some - 1) / some, [&](std::size_t block) {
+      const std::size_t end = std::min(items_.size(), (block + 1) * some);
+      for (std::size_t k = block * some; k < end; ++k) {
         const Item& item = items_[k];
         const SparseRow<Value> row = row_of(m_, item.row);
         std::copy_n(row.values, row.size, copied_values_.data() + item.offset);

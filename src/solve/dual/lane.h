@@ -1,0 +1,196 @@
+// A lane: some rows, their dual variables, and weights as these rows see them. Lanes descend
+//
+//   a_i <- clip(a_i - g_i / (sigma |x_i|^2), 0, U_i),   g_i = y_i <w, x_i> - 1
+//   w   <- w + sigma (the step of a_i) y_i x_i
+//
+// by themselves, as if all others took the same steps: sigma, the stiffness, says how much of
+// theirs is felt here. Then they are joined (join.h), and w is the same on all of them again. One
+// lane with sigma = 1 that is never joined is plain dual coordinate descent.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "base/archive.h"
+#include "base/buffer.h"
+#include "objective/problem.h"
+#include "simd/simd.h"
+#include "solve/dual/descent.h"
+#include "solve/dual/dual_point.h"
+#include "solve/dual/low_precision.h"
+#include "solve/dual/tuning.h"
+#include "solve/dual/working_rows.h"
+#include "solve/solver.h"
+
+namespace hinge {
+
+struct EpochRules {
+  bool backward = false;  // whether rows are visited from last to first
+  double stride = 1;      // how far steps go, times the way to the optimum of their variable
+  double stiffness = 1;   // sigma
+  // A row at a bound falls asleep where its gradient points outwards by more than this.
+  double rest = std::numeric_limits<double>::infinity();
+};
+
+struct EpochSums {
+  double estimate = 0;       // of P - D, by the gradients as they were met
+  double squares = 0;        // of the gradients where they can be followed inside the box
+  std::uint64_t visits = 0;  // of rows
+  std::uint64_t awake = 0;   // rows that did not fall asleep
+  std::uint64_t inside = 0;  // rows whose variable a step left between its bounds
+};
+
+template <class Loss, class Value>
+class Lane {
+ public:
+  using Row = typename WorkingRows<Value>::Item;
+  static constexpr double kUnknown = DescentRow::kUnknown;
+
+  Lane(const Problem& problem, const CsrView<Value>& m, const SolverOptions& options)
+      : alpha(huge_vector(m.rows)),
+        squares(huge_vector(m.rows, kUnknown)),
+        iterate{.w = huge_vector(problem.dimension())},
+        low_precision(options),
+        working(m),
+        problem_(problem),
+        m_(m),
+        simd_(*options.simd),
+        loops_(descent_loops(simd_, Loss::kKind)) {}
+
+  std::vector<double> alpha;    // the variables, by row, as store() left them
+  std::vector<double> squares;  // |x_i|^2 + S^2 by row, or kUnknown until its first visit
+  DualPoint iterate;            // w as these rows see it, while it is in doubles
+  LowPrecision low_precision;   // w, else
+  WorkingRows<Value> working;   // the rows that are visited, with their variables
+
+  std::uint64_t rows() const { return m_.rows; }
+  const CsrView<Value>& data() const { return m_; }
+  bool has_entries(std::uint64_t i) const { return m_.size_of(i) > 0; }
+
+  // The curvature of the (minimised) dual along a variable.
+  double curvature(std::uint64_t i) const { return squares[i] + iterate.bias_curvature; }
+
+  void find_square(std::uint64_t i, double constant_feature) {
+    squares[i] = low_precision.square_of_row(m_, i) + constant_feature;
+    // A row of zeros has margin 0 whatever w is, and the variable that is best there.
+    if (squares[i] == 0 && !problem_.free_bias) alpha[i] = -Loss::slope(0) * problem_.upper(i);
+  }
+
+  void archive(Archive& archive) {
+    archive.sized(iterate.w, problem_.dimension());
+    low_precision.archive(archive, problem_.dimension());
+    archive.sized(alpha, m_.rows);
+  }
+
+  // A variable becomes another, and w follows.
+  void move(std::uint64_t i, double to) {
+    add(i, (to - alpha[i]) * problem_.y[i]);
+    alpha[i] = to;
+  }
+
+  // The part of w that is of this lane's variables, computed anew.
+  void recompute_weights() {
+    std::ranges::fill(iterate.w, 0.0);
+    iterate.label_sum = 0;
+    const std::span<const double> variables = alpha;
+    for (std::uint64_t i = 0; i < variables.size(); ++i) {
+      if (variables[i] != 0) add(i, variables[i] * problem_.y[i]);
+    }
+  }
+
+  // One visit to every working row, in their order or from last to first. Asks stop(), which may
+  // read `rows_touched`, now and then; false: it said so, and `saw` is as before.
+  template <class Stop>
+  bool epoch(const EpochRules& rules, std::uint64_t& rows_touched, const Stop& stop,
+             EpochSums& saw) {
+    if (!low_precision.used()) {
+      return epoch(working.template descent<double>(), iterate.w, rules, rows_touched, stop, saw);
+    }
+    Descent<Value, float> descent = working.template descent<float>();
+    low_precision.point_at_rows(descent);
+    return epoch(descent, low_precision.float_weights(), rules, rows_touched, stop, saw);
+  }
+
+  // By how much the part of D that is not w's has grown since store().
+  double gain() const {
+    double sum = 0;
+    for (const Row& row : working.items()) {
+      const double upper = problem_.upper(row.row);
+      sum += Loss::dual_gain(row.alpha, upper) - Loss::dual_gain(alpha[row.row], upper);
+    }
+    return sum;
+  }
+
+  // What epochs made of the variables becomes theirs, by row; or `share` in [0, 1] of the way that
+  // each went.
+  void store() {
+    for (const Row& row : working.items()) {
+      alpha[row.row] = row.alpha;
+      if (squares[row.row] == kUnknown) squares[row.row] = row.curvature;
+    }
+  }
+  void store(double share) {
+    if (share == 1) return store();
+    for (Row& row : working.items()) {
+      const double upper = problem_.upper(row.row), from = alpha[row.row];
+      row.alpha =
+          std::clamp(from + share * (row.alpha - from), Loss::lowest(upper), Loss::highest(upper));
+    }
+    store();
+  }
+
+ private:
+  template <class Weight, class Stop>
+  bool epoch(Descent<Value, Weight> descent, std::vector<Weight>& w, const EpochRules& rules,
+             std::uint64_t& rows_touched, const Stop& stop, EpochSums& saw) {
+    const std::span<Row> rows = working.items();
+    descent.w = w.data();
+    descent.stride = rules.stride / rules.stiffness;
+    descent.stiffness = rules.stiffness;
+    descent.factor = problem_.costs.empty() ? nullptr : problem_.costs.data();
+    descent.cost = problem_.cost;
+    descent.rest = rules.rest;
+    const bool with_bias = problem_.bias != 0 && !problem_.free_bias;
+    if (problem_.free_bias) {
+      descent.shift = iterate.bias_centre;
+      descent.gain = iterate.bias_curvature;
+      descent.unit = 1;
+      descent.v = iterate.label_sum;
+    } else if (with_bias) {
+      descent.gain = descent.unit = problem_.bias;
+      descent.v = static_cast<double>(w.back());
+    }
+    const std::size_t some = DualTuning::rows_between_polls;
+    for (std::size_t from = 0; from < rows.size(); from += some) {
+      if (stop()) return false;
+      const std::uint64_t before = descent.visits;
+      loops_.descend(descent, &rows[rules.backward ? rows.size() - 1 - from : from],
+                     std::min(some, rows.size() - from), rules.backward ? -1 : 1);
+      if (problem_.free_bias) iterate.label_sum = descent.v;
+      if (with_bias) w.back() = static_cast<Weight>(descent.v);
+      rows_touched += descent.visits - before;
+    }
+    const double by_bias = problem_.free_bias ? iterate.bias() * iterate.label_sum : 0.0;
+    saw = {.estimate = descent.estimate - by_bias,
+           .squares = descent.squares,
+           .visits = descent.visits,
+           .awake = descent.awake,
+           .inside = descent.inside};
+    return true;
+  }
+
+  void add(std::uint64_t i, double a) {
+    add_row(problem_, simd_, row_of(m_, i), a, iterate.w, iterate.label_sum);
+  }
+
+  const Problem& problem_;
+  const CsrView<Value>& m_;
+  const Simd& simd_;
+  const DescentLoops& loops_;
+};
+
+}  // namespace hinge
