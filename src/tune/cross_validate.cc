@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "data/columns.h"
+#include "data/dataset_builder.h"
 #include "hinge/train.h"
 
 namespace hinge {
@@ -67,10 +68,11 @@ Result<std::vector<Metrics>> cross_validate_path(const Dataset& data, int folds,
       fail("usage.value", "cross-validation trains several times: it takes no checkpoints");
     }
     if (folds < 2) fail("usage.value", fmt::format("folds: expected at least 2, got {}", folds));
+    need_classes(data);
     for (const LabelCount& c : data.classes()) {
       if (c.rows < static_cast<std::uint64_t>(folds)) {
-        fail("data.folds",
-             fmt::format("class {} has {} rows, too few for {} folds", c.label, c.rows, folds));
+        fail("data.folds", fmt::format("class {} has {} rows, too few for {} folds",
+                                       escape(data.class_names().text(c.label)), c.rows, folds));
       }
     }
     const std::vector<int> part = deal(data, folds, options.seed);
