@@ -103,6 +103,9 @@ class Dataset {
     return std::visit(std::forward<F>(f), view_);
   }
 
+  // Fails with data.label.kind where labels are real targets: training takes classes.
+  Result<void> check_classes() const;
+
   // The same rows with other weights (replaces any there are). Fails with data.weights.count.
   Result<Dataset> with_weights(std::vector<double> weights) const;
 

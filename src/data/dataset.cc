@@ -172,15 +172,6 @@ Dataset DatasetBuilder::wrap(Dataset::View view, Labels labels, std::span<const 
   return data;
 }
 
-void need_classes(const Dataset& data) {
-  if (data.label_kind() != LabelKind::targets) return;
-  const std::span<const double> targets = data.row_labels().targets();
-  fail("data.label.kind",
-       fmt::format("labels that are real targets{}; expected classes: whole numbers, or names",
-                   targets.empty() ? "" : fmt::format(" (row 1: {})", targets[0])),
-       "hinge classifies: give every row one of a few classes");
-}
-
 Result<Dataset> Dataset::wrap(View view, Labels labels, std::span<const double> weights,
                               std::shared_ptr<const void> owner, const WrapOptions& options) {
   return guard([&] {
@@ -223,6 +214,17 @@ Result<Dataset> Dataset::with_weights(std::vector<double> weights) const {
     data.weights_owner_ = std::move(owned);
     data.survey_ = nullptr;
     return data;
+  });
+}
+
+Result<void> Dataset::check_classes() const {
+  return guard([&] {
+    if (label_kind() != LabelKind::targets) return;
+    const std::span<const double> targets = labels_.targets();
+    fail("data.label.kind",
+         fmt::format("the labels are real targets{}; expected classes: whole numbers, or names",
+                     targets.empty() ? "" : fmt::format(" (row 1: {})", targets[0])),
+         "hinge classifies: give every row one of a few classes");
   });
 }
 

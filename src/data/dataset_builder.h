@@ -64,9 +64,6 @@ class DatasetBuilder {
   static const Survey* known(const Dataset& data) { return data.survey_.get(); }
 };
 
-// Throws Failure (data.label.kind) where labels are not classes.
-void need_classes(const Dataset& data);
-
 // What Dataset::wrap() asks of arrays, in parts: offsets first; then rows `from` to `to` - 1, which
 // may be looked at in parallel. Throw Failure (data.matrix).
 void check_offsets(const Dataset::View& view);

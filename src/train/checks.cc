@@ -9,7 +9,6 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "data/columns.h"
-#include "data/dataset_builder.h"
 #include "data/memory.h"
 #include "data/survey.h"
 #include "solve/solver.h"
@@ -25,7 +24,7 @@ constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a t
 TrainingMemory check_data(const Dataset& data, const GlobalShape& whole,
                           const TrainOptions& options, SolverChoice& choice, bool start,
                           std::vector<Error>& warnings) {
-  need_classes(data);
+  take(data.check_classes());
   const auto text = [&](std::int64_t label) { return escape(data.class_names().text(label)); };
   const Solver solver = choice.solver;
   const std::size_t classes = whole.classes.size();

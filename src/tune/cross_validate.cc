@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "data/columns.h"
-#include "data/dataset_builder.h"
 #include "hinge/train.h"
 
 namespace hinge {
@@ -68,7 +67,7 @@ Result<std::vector<Metrics>> cross_validate_path(const Dataset& data, int folds,
       fail("usage.value", "cross-validation trains several times: it takes no checkpoints");
     }
     if (folds < 2) fail("usage.value", fmt::format("folds: expected at least 2, got {}", folds));
-    need_classes(data);
+    take(data.check_classes());
     for (const LabelCount& c : data.classes()) {
       if (c.rows < static_cast<std::uint64_t>(folds)) {
         fail("data.folds", fmt::format("class {} has {} rows, too few for {} folds",
