@@ -45,24 +45,24 @@ Names said(const Model& model, const Predictions& predictions) {
   return all;
 }
 
-const Names kThree = {"bird", "cat", "dog"};
+const Names kAnimals = {"bird", "cat", "dog"};
 
-Dataset three() {
+Dataset animals() {
   return testing::random_dataset({.rows = 80, .classes = 3});
 }
 
-Model trained(const Dataset& data, const TrainOptions& options = {}) {
+Model model_of(const Dataset& data, const TrainOptions& options = {}) {
   return train(data, options).value().model;
 }
 
 TEST(NamedClasses, AreLearnedAsNumberedOnesAre) {
   for (const std::uint64_t classes : {2U, 3U}) {
     const Dataset numbers = testing::random_dataset({.rows = 80, .classes = classes});
-    const Dataset names = renamed(numbers, kThree);
+    const Dataset names = renamed(numbers, kAnimals);
     for (const Solver solver : {Solver::automatic, Solver::pegasos, Solver::focus}) {
       TrainOptions options;
       options.solver = solver;
-      const Model a = trained(numbers, options), b = trained(names, options);
+      const Model a = model_of(numbers, options), b = model_of(names, options);
       EXPECT_EQ(a.weights, b.weights);
       EXPECT_TRUE(a.class_names.empty());
       EXPECT_EQ(b.class_names, names.class_names());
@@ -76,14 +76,14 @@ TEST(NamedClasses, AreLearnedAsNumberedOnesAre) {
 
 TEST(NamedClasses, TravelThroughEveryKindOfModel) {
   const testing::TempFolder folder(testing::memory_folder());
-  const Dataset data = renamed(three(), kThree);
+  const Dataset data = renamed(animals(), kAnimals);
   TrainOptions kernel;
   kernel.solver = Solver::pegasos;
   kernel.pegasos.kernel = {.kind = KernelKind::rbf, .gamma = 0.5};
   TrainOptions weighted;
   weighted.class_weights = {{1, 2.5}};
   for (const TrainOptions& options : {TrainOptions(), kernel, weighted}) {
-    const Model model = trained(data, options);
+    const Model model = model_of(data, options);
     ASSERT_TRUE(save_model(model, folder / "m").ok());
     const Result<Model> back = load_model(folder / "m");
     ASSERT_TRUE(back.ok()) << to_string(back.error());
@@ -112,8 +112,8 @@ TEST(NamedClasses, TravelThroughEveryKindOfModel) {
 }
 
 TEST(NamedClasses, MeanTheSameInDataThatCountsThemOtherwise) {
-  const Dataset data = renamed(three(), kThree);
-  const Model model = trained(data);
+  const Dataset data = renamed(animals(), kAnimals);
+  const Model model = model_of(data);
   std::vector<std::uint64_t> rows;
   for (std::uint64_t i = 0; i < data.rows(); ++i) {
     if (data.labels()[i] != 0) rows.push_back(i);  // no bird, so that cats are the first class
@@ -139,8 +139,8 @@ TEST(NamedClasses, MeanTheSameInDataThatCountsThemOtherwise) {
 }
 
 TEST(NamedClasses, AreNotTakenForNumbersNorNumbersForThem) {
-  const Dataset numbers = three(), names = renamed(numbers, kThree);
-  const Model of_numbers = trained(numbers), of_names = trained(names);
+  const Dataset numbers = animals(), names = renamed(numbers, kAnimals);
+  const Model of_numbers = model_of(numbers), of_names = model_of(names);
   const Predictions p = predict(of_names, numbers).value();
   EXPECT_EQ(evaluate(of_names, numbers, p).error().id, "data.label.kind");
   EXPECT_EQ(evaluate(of_numbers, names, p).error().id, "data.label.kind");
@@ -160,7 +160,7 @@ TEST(NamedClasses, AreNotTakenForNumbersNorNumbersForThem) {
 
 TEST(NamedClasses, LiblinearHasNone) {
   const testing::TempFolder folder(testing::memory_folder());
-  const Model model = trained(renamed(three(), kThree));
+  const Model model = model_of(renamed(animals(), kAnimals));
   for (const Result<void>& refused : {check_format(model, ModelFormat::liblinear),
                                       save_model(model, folder / "m", ModelFormat::liblinear)}) {
     ASSERT_FALSE(refused.ok());
@@ -171,7 +171,7 @@ TEST(NamedClasses, LiblinearHasNone) {
 }
 
 TEST(NamedClasses, FoldsKnowThem) {
-  const Dataset numbers = three(), names = renamed(numbers, kThree);
+  const Dataset numbers = animals(), names = renamed(numbers, kAnimals);
   EXPECT_EQ(cross_validate(names, 4, {}).value().accuracy,
             cross_validate(numbers, 4, {}).value().accuracy);
 }
@@ -185,7 +185,7 @@ TEST(NamedClasses, MessagesSayThem) {
 
 // Ranks whose rows count classes by different lists would mean different classes by one label.
 TEST(NamedClasses, AreTheSameOnAllRanks) {
-  const Dataset data = renamed(three(), kThree);
+  const Dataset data = renamed(animals(), kAnimals);
   const auto outcomes = [&](const std::function<Dataset(Dataset, int)>& given) {
     std::vector<std::string> ids(2);
     testing::ThreadGroup(2).run([&](Transport& transport) {
@@ -206,7 +206,7 @@ TEST(NamedClasses, AreTheSameOnAllRanks) {
     return ids;
   };
   EXPECT_EQ(outcomes([](Dataset rows, int) { return rows; }),
-            std::vector<std::string>(2, trained(data).origin.fingerprint));
+            std::vector<std::string>(2, model_of(data).origin.fingerprint));
   const ClassNames other = ClassNames::of({"dog", "cat", "bird"}).value();
   EXPECT_EQ(outcomes([&](Dataset rows, int rank) {
               return rank == 0 ? rows : rows.with_class_names(other).value();

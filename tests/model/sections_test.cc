@@ -47,16 +47,16 @@ const Dataset& rows() {
   return data;
 }
 
-Model trained(const TrainOptions& options = {}) {
+Model some_model(const TrainOptions& options = {}) {
   return train(rows(), options).value().model;
 }
 
 // A model file taken apart, to be changed and put together again with the right checksums.
-struct Parts {
+struct Unpacked {
   Metadata metadata;
   std::map<std::string, std::pair<Tensor, std::string>> arrays;
 
-  explicit Parts(const std::string& bytes) {
+  explicit Unpacked(const std::string& bytes) {
     const auto raw = std::as_bytes(std::span(bytes.data(), bytes.size()));
     const TensorFile file = TensorFile::parse(FileBytes::copy(raw), "", "model");
     metadata = file.metadata();
@@ -75,15 +75,15 @@ struct Parts {
 };
 
 // What the bytes of a model become after a change; the model has the section "lanes".
-Result<Model> changed(const std::function<void(Parts&)>& change) {
-  Model model = trained();
+Result<Model> changed(const std::function<void(Unpacked&)>& change) {
+  Model model = some_model();
   model.sections = {lanes()};
-  Parts parts(model_to_bytes(model).value());
+  Unpacked parts(model_to_bytes(model).value());
   change(parts);
   return model_from_bytes(parts.bytes());
 }
 
-std::string verdict(const std::function<void(Parts&)>& change) {
+std::string verdict(const std::function<void(Unpacked&)>& change) {
   const Result<Model> model = changed(change);
   if (model.ok()) return "accepted";
   EXPECT_EQ(exit_code(model.error()), 80) << to_string(model.error());
@@ -97,7 +97,7 @@ void expect_same_predictions(const Model& a, const Model& b, const Dataset& data
 }
 
 TEST(ModelSections, ModelsWithoutAnyAreWrittenAsBefore) {
-  const Parts parts(model_to_bytes(trained()).value());
+  const Unpacked parts(model_to_bytes(some_model()).value());
   EXPECT_EQ(parts.metadata.at("version"), "1");
   EXPECT_FALSE(parts.metadata.contains("sections"));
 }
@@ -106,7 +106,7 @@ TEST(ModelSections, UnknownOnesThatAreHarmlessAreCarriedAlong) {
   const testing::TempFolder folder(testing::memory_folder());
   for (const std::vector<ModelSection>& sections :
        {std::vector{lanes()}, {plain("a")}, {plain("a_1"), lanes(), plain("zz")}}) {
-    Model model = trained();
+    Model model = some_model();
     model.sections = sections;
     ASSERT_TRUE(save_model(model, folder / "m").ok());
     const Model back = load_model(folder / "m").value();
@@ -115,10 +115,10 @@ TEST(ModelSections, UnknownOnesThatAreHarmlessAreCarriedAlong) {
     ASSERT_TRUE(save_model(back, folder / "again").ok());
     EXPECT_EQ(read_file(folder / "again"), read_file(folder / "m"));
     EXPECT_EQ(model_to_bytes(back).value(), read_file(folder / "m"));
-    EXPECT_EQ(Parts(read_file(folder / "m")).metadata.at("version"), "3");
+    EXPECT_EQ(Unpacked(read_file(folder / "m")).metadata.at("version"), "3");
   }
   // In whatever order they are given.
-  Model model = trained();
+  Model model = some_model();
   model.sections = {plain("b"), plain("a")};
   const Model back = model_from_bytes(model_to_bytes(model).value()).value();
   EXPECT_EQ(back.sections, (std::vector{plain("a"), plain("b")}));
@@ -168,10 +168,10 @@ TEST(ModelSections, TheSumsOfAStreamMayBeSharedToo) {
   ASSERT_TRUE(stream.learn_batch(many, said).ok());
   Model model = stream.snapshot().value();
   ASSERT_TRUE(model.shared());
-  EXPECT_EQ(Parts(model_to_bytes(model).value()).metadata.at("version"), "2");
+  EXPECT_EQ(Unpacked(model_to_bytes(model).value()).metadata.at("version"), "2");
   model.sections = {lanes()};
   const std::string bytes = model_to_bytes(model).value();
-  EXPECT_EQ(Parts(bytes).metadata.at("version"), "3");
+  EXPECT_EQ(Unpacked(bytes).metadata.at("version"), "3");
   const Model back = model_from_bytes(bytes).value();
   EXPECT_TRUE(back.shared());
   EXPECT_EQ(model_to_bytes(back).value(), bytes);
@@ -180,7 +180,7 @@ TEST(ModelSections, TheSumsOfAStreamMayBeSharedToo) {
 }
 
 TEST(ModelSections, UnknownOnesThatChangePredictionsAreRefusedByName) {
-  const Result<Model> model = changed([](Parts& p) {
+  const Result<Model> model = changed([](Unpacked& p) {
     p.metadata["written_by"] = "hinge 9.8 \x1b[31m";
     p.metadata["sections"] =
         R"([{"name":"calibration","affects_predictions":true},{"name":"lanes","affects_predictions":false}])";
@@ -193,7 +193,7 @@ TEST(ModelSections, UnknownOnesThatChangePredictionsAreRefusedByName) {
       << model.error().message;
   EXPECT_NE(model.error().message.find("hinge 9.8 \\x1b[31m"), std::string::npos);
   // Before anything else that may be new to this version is looked at.
-  EXPECT_EQ(verdict([](Parts& p) {
+  EXPECT_EQ(verdict([](Unpacked& p) {
               p.metadata["sections"] = R"([{"name":"lanes","affects_predictions":true}])";
               p.arrays["surprise"] = p.arrays.at("bias");
               p.metadata.erase("certificate");
@@ -202,9 +202,9 @@ TEST(ModelSections, UnknownOnesThatChangePredictionsAreRefusedByName) {
 }
 
 TEST(ModelSections, WhatTheListSaysMustBeThere) {
-  EXPECT_EQ(verdict([](Parts&) {}), "accepted");
+  EXPECT_EQ(verdict([](Unpacked&) {}), "accepted");
   const auto with_list = [](std::string list) {
-    return verdict([&](Parts& p) { p.metadata["sections"] = std::move(list); });
+    return verdict([&](Unpacked& p) { p.metadata["sections"] = std::move(list); });
   };
   for (
       const char* bad :
@@ -234,14 +234,14 @@ TEST(ModelSections, WhatTheListSaysMustBeThere) {
        "[]"}) {
     EXPECT_EQ(with_list(bad), "model.header") << bad;
   }
-  EXPECT_EQ(verdict([](Parts& p) { p.metadata.erase("sections"); }), "model.header");
-  EXPECT_EQ(verdict([](Parts& p) { p.metadata.erase("section.lanes"); }), "model.header");
+  EXPECT_EQ(verdict([](Unpacked& p) { p.metadata.erase("sections"); }), "model.header");
+  EXPECT_EQ(verdict([](Unpacked& p) { p.metadata.erase("section.lanes"); }), "model.header");
   for (const char* key : {"section.", "section.other", "section.lanes.more", "section..lanes"}) {
-    EXPECT_EQ(verdict([&](Parts& p) { p.metadata[key] = "{}"; }), "model.header") << key;
+    EXPECT_EQ(verdict([&](Unpacked& p) { p.metadata[key] = "{}"; }), "model.header") << key;
   }
   for (const char* name : {"section.", "section.lanes", "section.lanes.", "section.other.weights",
                            "section.lanes.Weights", "section..weights", "sections"}) {
-    EXPECT_EQ(verdict([&](Parts& p) { p.arrays[name] = p.arrays.at("bias"); }), "model.header")
+    EXPECT_EQ(verdict([&](Unpacked& p) { p.arrays[name] = p.arrays.at("bias"); }), "model.header")
         << name;
   }
 }
@@ -250,7 +250,7 @@ TEST(ModelSections, WhatTheListSaysMustBeThere) {
 // they do not know, an array refused.
 TEST(ModelSections, BelongToTheirVersion) {
   const auto as_version = [](const char* version, bool arrays) {
-    return verdict([&](Parts& p) {
+    return verdict([&](Unpacked& p) {
       p.metadata["version"] = version;
       if (!arrays) std::erase_if(p.arrays, [](const auto& a) { return a.first[0] == 's'; });
     });
@@ -264,7 +264,7 @@ TEST(ModelSections, BelongToTheirVersion) {
 TEST(ModelSections, WhatCannotBeWritten) {
   const testing::TempFolder folder(testing::memory_folder());
   const auto id = [&](std::vector<ModelSection> sections) {
-    Model model = trained();
+    Model model = some_model();
     model.sections = std::move(sections);
     const Result<void> saved = save_model(model, folder / "m");
     return saved.ok() ? "accepted" : saved.error().id;
@@ -294,7 +294,7 @@ TEST(ModelSections, WhatCannotBeWritten) {
 
 TEST(ModelSections, LiblinearLeavesThemOut) {
   const testing::TempFolder folder(testing::memory_folder());
-  Model model = trained();
+  Model model = some_model();
   ASSERT_TRUE(save_model(model, folder / "plain", ModelFormat::liblinear).ok());
   model.sections = {lanes()};
   ASSERT_TRUE(save_model(model, folder / "m", ModelFormat::liblinear).ok());
@@ -302,7 +302,7 @@ TEST(ModelSections, LiblinearLeavesThemOut) {
 }
 
 TEST(ModelSections, EveryPrefixAndFlippedBitIsRefused) {
-  Model model = trained();
+  Model model = some_model();
   model.sections = {lanes(), plain("zz")};
   model.class_names = ClassNames::of({"a", "b", "c"}).value();
   model.labels = {2, 0};
@@ -370,8 +370,8 @@ TEST(ReleasedModels, AreWrittenAsTheyWere) {
     const std::string bytes = testing::from_base64(old);
     write_file(folder / "old", bytes);
     ASSERT_TRUE(save_models(load_models(folder / "old").value(), folder / "new").ok());
-    Parts before(bytes), after(read_file(folder / "new"));
-    for (Parts* parts : {&before, &after}) {
+    Unpacked before(bytes), after(read_file(folder / "new"));
+    for (Unpacked* parts : {&before, &after}) {
       parts->metadata.erase("written_by");
       parts->metadata.erase("checksum.header");  // which is of that, too
     }
