@@ -128,7 +128,7 @@ struct ModelSection {
   };
   std::string name;     // 1 to 64 small letters, digits and _
   std::string content;  // UTF-8, JSON as a rule
-  std::vector<Array> arrays;
+  std::vector<Array> arrays;  // of a file: ascending by name
   bool operator==(const ModelSection&) const = default;
 };
 

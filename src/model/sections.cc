@@ -198,6 +198,7 @@ std::vector<ModelSection> Sections::rest() const {
                                 std::string(name_of(t.dtype)), t.shape,
                                 std::string(as_text(t.bytes))});
     }
+    std::ranges::sort(section.arrays, {}, &ModelSection::Array::name);
     all.push_back(std::move(section));
   }
   return all;

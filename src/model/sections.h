@@ -28,7 +28,7 @@ class Sections {
   bool take(std::string_view name, bool affects_predictions,
             std::initializer_list<std::string_view> arrays);
 
-  // Those that nobody took. Fails with model.section.
+  // Those that nobody took, their arrays ascending by name. Fails with model.section.
   std::vector<ModelSection> rest() const;
 
  private:

@@ -90,7 +90,7 @@ TEST_F(LabelsFile, Text) {
   EXPECT_TRUE(folder_.names().empty());
   ASSERT_TRUE(save_dataset(targets_, folder_ / "d.svm", text).ok());
   EXPECT_EQ(read_file(folder_ / "d.svm"),
-            "0.1 1:1 4:1\n-0 2:2 4:1\n5e-324 3:3 4:1\n1e+300 1:4 4:1\n");
+            "0.1 0:1 3:1\n-0 1:2 3:1\n5e-324 2:3 3:1\n1e+300 0:4 3:1\n");
   EXPECT_EQ(map(folder_ / "d.svm").error().id, "data.label.not-integer");
 }
 
