@@ -428,9 +428,9 @@ NB_MODULE(_core, m) {
       [](const Rows& rows, std::optional<Vector<std::int64_t>> labels,
          std::optional<Vector<double>> weights, int threads, std::vector<std::string> names,
          std::optional<Vector<double>> targets) {
-        return wrap(
-            rows, {std::move(labels), std::move(weights), std::move(names), std::move(targets)},
-            threads);
+        return wrap(rows,
+                    {std::move(labels), std::move(weights), std::move(names), std::move(targets)},
+                    threads);
       },
       arg("rows"), arg("labels").noconvert().none(), arg("weights").noconvert().none(),
       arg("threads"), arg("names") = std::vector<std::string>(),
@@ -471,11 +471,11 @@ NB_MODULE(_core, m) {
 
   nb::class_<Model>(m, "Model", "Hyperplanes, the labels they stand for, and the proof.")
       .def_ro("labels", &Model::labels)
-      .def_prop_ro("class_names", [](const Model& m) { return list_of(m.class_names); })
+      .def_prop_ro("class_names", [](const Model& model) { return list_of(model.class_names); })
       .def_prop_ro("sections",
-                   [](const Model& m) {
+                   [](const Model& model) {
                      std::vector<std::string> names;
-                     for (const ModelSection& section : m.sections) names.push_back(section.name);
+                     for (const ModelSection& s : model.sections) names.push_back(s.name);
                      return names;
                    })
       .def_ro("features", &Model::features)
