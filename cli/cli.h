@@ -79,6 +79,7 @@ struct Output {
   std::string path;
   std::optional<FileKind> kind;  // none: its writer looks at what is there
   bool fresh = false;            // not even a file of this kind is replaced, unless it is empty
+  ClassNames names = {};         // of the classes, if it is of predictions of such
 };
 
 Error overwrites(const std::string& path);  // usage.same-file
@@ -134,6 +135,8 @@ struct DataArguments {
   // Every file that is read, for Replacing::check().
   std::vector<std::string> inputs() const;
   bool precision_given = false;
+  // Whether training takes the labels of the rows that were loaded.
+  Result<void> check_classes(const Dataset& rows) const;
   // With ranks, this one's share.
   Result<Dataset> load(const Reporter& reporter, Transport* ranks = nullptr);
   void watch(ProgressLine& line);  // reading is shown on `line` and stopped by signals

@@ -24,7 +24,9 @@ struct Check {
 std::string Check::summary(const CheckReport& report) const {
   if (json) {
     Json labels = Json::object();
-    for (const LabelCount& c : report.classes) labels.add(std::to_string(c.label), c.rows);
+    for (const LabelCount& c : report.classes) {
+      labels.add(report.class_names.text(c.label), c.rows);
+    }
     return Json({{"kind", "check"},
                  {"bad_rows", report.bad_rows},
                  {"findings", report.findings.size()},

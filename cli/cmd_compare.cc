@@ -251,6 +251,9 @@ int Compare::run() {
   data.read.memory = options.memory;
   const Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return reporter.fail(rows.error(), "nothing compared");
+  if (Result<void> r = data.check_classes(*rows); !r.ok()) {
+    return reporter.fail(r.error(), "nothing compared");
+  }
   Result<Comparison> all = race(*rows, chosen);
   if (!all.ok()) return reporter.fail(all.error(), "nothing compared");
   all->data = data.name();

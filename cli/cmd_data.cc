@@ -40,9 +40,9 @@ std::string as_text(const Json& object, const std::string& indent = "") {
     const std::string& name = object.names()[k];
     const Json& value = object.values()[k];
     if (value.is_object()) {
-      out += fmt::format("{}{}\n{}", indent, name, as_text(value, indent + "  "));
+      out += fmt::format("{}{}\n{}", indent, escape(name), as_text(value, indent + "  "));
     } else {
-      out += fmt::format("{}{:<{}} {}\n", indent, name, 18 - indent.size(),
+      out += fmt::format("{}{:<{}} {}\n", indent, escape(name), 18 - indent.size(),
                          value.is_string() ? escape(value.get<std::string>()) : value.dump());
     }
   }
@@ -137,7 +137,7 @@ int Info::show_classes(Json object, const Model& model) const {
   std::iota(order.begin(), order.end(), std::size_t{0});
   Json list = Json::list();
   for (const BinaryProblem& p : model.problems) {
-    Json entry = {{"class", std::to_string(p.label)}};
+    Json entry = {{"class", model.class_names.text(p.label)}};
     add_certificate(entry, p.certificate);
     list.push_back(std::move(entry));
   }
@@ -151,7 +151,7 @@ int Info::show_classes(Json object, const Model& model) const {
   for (const std::size_t k : order) {
     const BinaryProblem& p = model.problems[k];
     const bool wins = std::ranges::binary_search(candidates, k);
-    table += table_line(std::to_string(p.label), p.certificate,
+    table += table_line(escape(model.class_names.text(p.label)), p.certificate,
                         wins ? "" : "nothing was learned: it is never predicted");
   }
   const std::size_t left = model.problems.size() - order.size();
@@ -167,7 +167,7 @@ int Info::model() {
   const Origin& o = model->origin;
   const Certificate c = model->certificate();
   Json labels = Json::list();
-  for (const std::int64_t label : model->labels) labels.push_back(std::to_string(label));
+  for (const std::int64_t label : model->labels) labels.push_back(model->class_names.text(label));
   const bool witness = !model->problems.front().witness.empty();
   const bool known = o.rows > 0;  // else another program trained it, and only the weights are known
   const auto or_null = [known](const auto& value) { return known ? Json(value) : Json(); };
@@ -194,6 +194,11 @@ int Info::model() {
   }
   object.add("witness", witness);
   object.add("trained_on", or_null(trained_on));
+  if (!model->sections.empty()) {
+    Json sections = Json::list();
+    for (const ModelSection& section : model->sections) sections.push_back(section.name);
+    object.add("sections", sections);
+  }
   if (several) return show_path(std::move(object), *models);
   if (!model->kernel.linear()) {
     const KernelFunction& kernel = model->kernel;
@@ -229,18 +234,25 @@ int Info::dataset() {
   Json labels = Json::object();
   constexpr std::size_t kMostLabels = 1000;
   for (std::size_t k = 0; k < std::min(kMostLabels, rows->classes().size()); ++k) {
-    labels.add(std::to_string(rows->classes()[k].label), rows->classes()[k].rows);
+    const LabelCount& c = rows->classes()[k];
+    labels.add(rows->class_names().text(c.label), c.rows);
   }
-  return show({{"kind", "dataset"},
-               {"format", binary ? "binary" : "text"},
-               {"precision", rows->precision() == Precision::f32 ? "f32" : "f64"},
-               {"rows", rows->rows()},
-               {"features", rows->features()},
-               {"nonzeros", rows->nonzeros()},
-               {"classes", rows->classes().size()},
-               {"labels", labels},
-               {"index_base", rows->index_base()},
-               {"seconds", {{"load", seconds}}}});
+  Json object = {{"kind", "dataset"},
+                 {"format", binary ? "binary" : "text"},
+                 {"precision", rows->precision() == Precision::f32 ? "f32" : "f64"},
+                 {"rows", rows->rows()},
+                 {"features", rows->features()},
+                 {"nonzeros", rows->nonzeros()}};
+  if (rows->label_kind() == LabelKind::targets) {
+    const auto [least, most] = std::ranges::minmax(rows->row_labels().targets());
+    object.add("targets", {{"least", least}, {"most", most}});
+  } else {
+    object.add("classes", rows->classes().size());
+    object.add("labels", labels);
+  }
+  object.add("index_base", rows->index_base());
+  object.add("seconds", {{"load", seconds}});
+  return show(object);
 }
 
 int explain(const std::string& id) {

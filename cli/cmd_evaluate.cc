@@ -38,10 +38,11 @@ std::string as_text(const Metrics& m, bool binary) {
   if (m.labels.size() > kMostClasses) {
     return out + "(the confusion matrix is in --json)\n";
   }
+  const auto text = [&](std::int64_t label) { return escape(m.class_names.text(label)); };
   out += fmt::format("\n{:>12}", "true \\ said");
-  for (const std::int64_t label : m.labels) out += fmt::format(" {:>9}", label);
+  for (const std::int64_t label : m.labels) out += fmt::format(" {:>9}", text(label));
   for (std::size_t i = 0; i < m.labels.size(); ++i) {
-    out += fmt::format("\n{:>12}", m.labels[i]);
+    out += fmt::format("\n{:>12}", text(m.labels[i]));
     for (const std::uint64_t count : m.confusion[i]) out += fmt::format(" {:>9}", count);
   }
   return out + "\n";
@@ -80,7 +81,7 @@ int Evaluate::run() {
 
 Json metrics_json(const Metrics& m) {
   Json labels = Json::list(), confusion = Json::list();
-  for (const std::int64_t label : m.labels) labels.push_back(std::to_string(label));
+  for (const std::int64_t label : m.labels) labels.push_back(m.class_names.text(label));
   for (const auto& row : m.confusion) confusion.push_back(Json::list_of(row));
   return {{"rows", m.rows},         {"accuracy", m.accuracy},
           {"error", m.error},       {"precision", m.precision},

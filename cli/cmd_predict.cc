@@ -34,8 +34,10 @@ std::string Predict::format(const Model& model, const Predictions& predictions) 
   for (std::size_t i = 0; i < predictions.labels.size(); ++i) {
     if (!predictions.rejected.empty() && predictions.rejected[i] != 0) {
       text += "none";
-    } else {
+    } else if (model.class_names.empty()) {
       append(predictions.labels[i]);
+    } else {
+      text += prediction_text(model.class_names, predictions.labels[i]);
     }
     for (std::size_t k = 0; scores && k < problems; ++k) {
       text += ' ';
@@ -49,9 +51,16 @@ std::string Predict::format(const Model& model, const Predictions& predictions) 
 int Predict::run() {
   std::vector<std::string> inputs = data.inputs();
   inputs.push_back(model_path);
-  const Result<void> checked = replacing.check({{output, FileKind::predictions}}, inputs);
-  if (!checked.ok()) return reporter.fail(checked.error(), "nothing predicted");
+  Result<void> checked = replacing.check({{output, FileKind::predictions}}, inputs);
+  const bool of_other_kind = !checked.ok() && checked.error().id == "io.replace";
+  if (!checked.ok() && !of_other_kind) return reporter.fail(checked.error(), "nothing predicted");
   Result<Model> model = load_model(model_path, cost, &stop_flag());
+  if (of_other_kind && model.ok() && !model->class_names.empty()) {
+    // Only who knows the names of classes can tell a list of them from other text.
+    const Output named = {output, FileKind::predictions, false, model->class_names};
+    checked = replacing.check({named}, inputs);
+  }
+  if (!checked.ok()) return reporter.fail(checked.error(), "nothing predicted");
   if (!model.ok()) return reporter.fail(model.error(), "nothing predicted");
   Result<Dataset> rows = load_for(*model, data, !no_labels, threads, reporter);
   if (!rows.ok()) return reporter.fail(rows.error(), "nothing predicted");
@@ -104,6 +113,14 @@ Result<Dataset> load_for(const Model& model, DataArguments& data, bool labels, i
   data.read.threads = threads;
   Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return rows;
+  if (labels) {  // a class shall have the same label in both
+    rows = rows->with_class_names(model.class_names);
+    if (!rows.ok()) {
+      Error error = rows.error();
+      error.file = data.name();
+      return error;
+    }
+  }
   std::vector<Error> warnings;
   const auto warn = [&](const char* id, std::string message) {
     warnings.push_back(make_warning(id, std::move(message)));
@@ -120,7 +137,9 @@ Result<Dataset> load_for(const Model& model, DataArguments& data, bool labels, i
   for (const LabelCount& c : rows->classes()) {
     if (!labels || std::ranges::find(model.labels, c.label) != model.labels.end()) continue;
     count += c.rows;
-    if (unseen.size() < 60) unseen += fmt::format(" {}", c.label);
+    if (unseen.size() < 60) {
+      unseen += fmt::format(" {}", escape(rows->class_names().text(c.label)));
+    }
   }
   if (count > 0) {
     warn("data.label.unseen",

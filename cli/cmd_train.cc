@@ -42,6 +42,7 @@ struct Train {
                       const TrainReport& all);
   bool given(const std::string& option) const { return command->count("--" + option) > 0; }
   Result<void> take_from_checkpoint();
+  Result<void> check_labels(const Dataset& rows) const;
   Result<void> check_format(const Dataset& rows) const;
   Result<void> save_trace() const;
   Result<Model> load_start() const;
@@ -88,7 +89,7 @@ Result<bool> names_model(const std::string& operand) {
 // {"1", "-1"}: the label of each hyperplane first, so the positive one leads in a binary model.
 std::vector<std::string> class_names(const Model& model) {
   std::vector<std::string> names;
-  for (const std::int64_t label : model.labels) names.push_back(std::to_string(label));
+  for (const std::int64_t label : model.labels) names.push_back(model.class_names.text(label));
   return names;
 }
 
@@ -119,7 +120,7 @@ Json problems_json(const TrainReport& report) {
   Json problems = Json::list();
   for (std::size_t k = 0; k < report.model.problems.size(); ++k) {
     const BinaryProblem& p = report.model.problems[k];
-    problems.push_back({{"class", std::to_string(p.label)},
+    problems.push_back({{"class", report.model.class_names.text(p.label)},
                         {"primal", primal_json(p.certificate)},
                         {"dual", or_null(p.certificate, p.certificate.dual)},
                         {"relative_gap", or_null(p.certificate, p.certificate.relative_gap)},
@@ -193,12 +194,23 @@ Json Train::to_json(const Dataset& rows, const std::vector<TrainReport>& reports
   return object;
 }
 
+// Whether these labels can be learned, with these options.
+Result<void> Train::check_labels(const Dataset& rows) const {
+  if (Result<void> r = data.check_classes(rows); !r.ok()) return r;
+  if (rows.class_names().empty() || options.class_weights.empty()) return {};
+  return make_error("usage.value",
+                    fmt::format("--class-weight: takes whole numbers, and the classes of {} have "
+                                "names; expected balanced",
+                                escape(data.name())));
+}
+
 // Whether the format can hold the model these rows will give: better known before training. Of
 // several ranks none knows all labels.
 Result<void> Train::check_format(const Dataset& rows) const {
   if (ranks().several()) return {};
   Model model;
   for (const LabelCount& c : rows.classes()) model.labels.push_back(c.label);
+  model.class_names = rows.class_names();
   model.features = rows.features();
   model.index_base = rows.index_base();
   model.reject = options.reject;
@@ -222,6 +234,7 @@ int Train::run_folds() {
   data.read.memory = options.memory;
   const Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return reporter.fail(rows.error());
+  if (Result<void> r = check_labels(*rows); !r.ok()) return reporter.fail(r.error());
   const Result<std::vector<Metrics>> metrics =
       cross_validate_path(*rows, folds, options, {.observer = {}, .stop = &stop_flag()});
   if (!metrics.ok()) return reporter.fail(metrics.error());
@@ -419,6 +432,7 @@ int Train::run() {
   Result<Dataset> rows = data.load(reporter, ranks().transport());
   if (!rows.ok()) return reporter.fail(rows.error(), outcome);
   load_seconds = seconds_since(start);
+  if (Result<void> r = check_labels(*rows); !r.ok()) return reporter.fail(r.error(), outcome);
   if (Result<void> r = check_format(*rows); !r.ok()) return reporter.fail(r.error(), outcome);
 
   TrainControl control;

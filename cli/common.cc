@@ -135,7 +135,8 @@ Result<void> Replacing::check(const std::vector<Output>& outputs,
     }
     if (Result<void> checked = check_output(path); !checked.ok()) return checked;
     if (force || !outputs[k].kind) continue;
-    if (Result<void> r = check_replaces(path, *outputs[k].kind); !r.ok()) return r;
+    if (Result<void> r = check_replaces(path, *outputs[k].kind, outputs[k].names); !r.ok())
+      return r;
     if (!outputs[k].fresh) continue;
     const Result<FileKind> there = file_kind(path);
     if (!there.ok()) return there.error();
@@ -370,6 +371,14 @@ Result<Dataset> DataArguments::load(const Reporter& reporter, Transport* ranks) 
                                           : read_share(sources, read, *ranks, warnings);
   reporter.warn(warnings);
   return data;
+}
+
+Result<void> DataArguments::check_classes(const Dataset& rows) const {
+  const Result<void> checked = rows.check_classes();
+  if (checked.ok()) return {};
+  Error error = checked.error();
+  error.file = name();
+  return error;
 }
 
 Json trace_json(const Progress& p) {

@@ -12,11 +12,6 @@ Result<TensorFile> read(std::string_view bytes) {
   return guard([&] { return TensorFile::read(file.path(), "model"); });
 }
 
-std::uint64_t width_of(DType dtype) {
-  if (dtype == DType::u8) return 1;
-  return dtype == DType::u32 || dtype == DType::f32 ? 4 : 8;
-}
-
 std::string_view text_of(const Tensor& t) {
   return {reinterpret_cast<const char*>(t.bytes.data()), t.bytes.size()};
 }

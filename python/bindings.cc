@@ -133,6 +133,16 @@ nb::object labels_of(nb::handle self) {
   return view_of<std::int64_t>(self, labels.data(), labels.size());
 }
 
+nb::object targets_of(nb::handle self) {
+  const auto targets = nb::cast<const Dataset&>(self).row_labels().targets();
+  if (targets.empty()) return nb::none();
+  return view_of<double>(self, targets.data(), targets.size());
+}
+
+std::vector<std::string> list_of(const ClassNames& names) {
+  return {names.list().begin(), names.list().end()};
+}
+
 nb::object weights_of(nb::handle self) {
   const auto weights = nb::cast<const Dataset&>(self).weights();
   if (weights.empty()) return nb::none();
@@ -416,11 +426,15 @@ NB_MODULE(_core, m) {
   m.def(
       "wrap",
       [](const Rows& rows, std::optional<Vector<std::int64_t>> labels,
-         std::optional<Vector<double>> weights, int threads) {
-        return wrap(rows, {std::move(labels), std::move(weights)}, threads);
+         std::optional<Vector<double>> weights, int threads, std::vector<std::string> names,
+         std::optional<Vector<double>> targets) {
+        return wrap(rows,
+                    {std::move(labels), std::move(weights), std::move(names), std::move(targets)},
+                    threads);
       },
       arg("rows"), arg("labels").noconvert().none(), arg("weights").noconvert().none(),
-      arg("threads"));
+      arg("threads"), arg("names") = std::vector<std::string>(),
+      arg("targets").noconvert() = nb::none());
 
   nb::class_<Dataset>(m, "Dataset", "Rows, labels and weights that have been checked.")
       .def_prop_ro("rows", &Dataset::rows)
@@ -429,6 +443,12 @@ NB_MODULE(_core, m) {
       .def_prop_ro("index_base", &Dataset::index_base)
       .def_prop_ro("f64", [](const Dataset& d) { return d.precision() == Precision::f64; })
       .def_prop_ro("labels", [](nb::handle self) { return labels_of(self); })
+      .def_prop_ro("targets", [](nb::handle self) { return targets_of(self); })
+      .def_prop_ro("class_names", [](const Dataset& d) { return list_of(d.class_names()); })
+      .def("check_classes",
+           [](const Dataset& d) {
+             run([&](const std::atomic<bool>&) { return d.check_classes(); });
+           })
       .def_prop_ro("weights", [](nb::handle self) { return weights_of(self); })
       .def_prop_ro(
           "classes",
@@ -451,6 +471,13 @@ NB_MODULE(_core, m) {
 
   nb::class_<Model>(m, "Model", "Hyperplanes, the labels they stand for, and the proof.")
       .def_ro("labels", &Model::labels)
+      .def_prop_ro("class_names", [](const Model& model) { return list_of(model.class_names); })
+      .def_prop_ro("sections",
+                   [](const Model& model) {
+                     std::vector<std::string> names;
+                     for (const ModelSection& s : model.sections) names.push_back(s.name);
+                     return names;
+                   })
       .def_ro("features", &Model::features)
       .def_ro("index_base", &Model::index_base)
       .def_prop_ro("stream", [](const Model& model) { return model.stream.has_value(); })

@@ -224,7 +224,7 @@ Result<Rows> mend(const Rows& rows) {
       rows.view);
 }
 
-Dataset wrap(const Rows& rows, const Labels& given, int threads) {
+Dataset wrap(const Rows& rows, const GivenLabels& given, int threads) {
   struct Held {
     std::shared_ptr<const void> rows;
     std::shared_ptr<Owned<double>> arrays = std::make_shared<Owned<double>>();
@@ -232,10 +232,15 @@ Dataset wrap(const Rows& rows, const Labels& given, int threads) {
   };
   const auto held = std::make_shared<Held>();
   held->rows = rows.owner;
-  std::span<const std::int64_t> labels;
-  if (given.labels) {
+  Labels labels;
+  if (given.targets) {
+    held->arrays->borrowed.push_back(nb::cast(*given.targets));
+    labels = std::span(given.targets->data(), given.targets->shape(0));
+  } else if (given.labels) {
     held->arrays->borrowed.push_back(nb::cast(*given.labels));
-    labels = {given.labels->data(), given.labels->shape(0)};
+    const Result<ClassNames> names = ClassNames::of(given.names);
+    if (!names.ok()) raise(names.error());
+    labels = Labels(std::span(given.labels->data(), given.labels->shape(0)), names.value());
   } else {
     held->zeros.resize(rows.rows());
     labels = held->zeros;

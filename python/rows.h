@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "hinge/dataset.h"
@@ -43,15 +44,17 @@ Rows csr_rows(const AnyVector& values, const AnyVector& columns, const AnyVector
 // Every column of every row.
 Rows dense_rows(const AnyMatrix& values);
 
-struct Labels {
+struct GivenLabels {
   std::optional<Vector<std::int64_t>> labels;  // none: all 0
   std::optional<Vector<double>> weights;       // none: all 1
+  std::vector<std::string> names;              // that labels are places among; empty: numbers
+  std::optional<Vector<double>> targets;       // in place of labels
 };
 
 // Rows that have been checked, with labels. Rows that are not sorted are sorted, and entries of the
 // same column added up, in a copy. Raises DataError where a value is not finite, or a column out of
 // range, with row and column.
-Dataset wrap(const Rows& rows, const Labels& labels, int threads);
+Dataset wrap(const Rows& rows, const GivenLabels& labels, int threads);
 
 // The same rows sorted, or the error of the first that cannot be: for whoever found that something
 // is wrong with them. Needs no lock.

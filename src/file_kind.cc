@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <unordered_set>
 #include <vector>
 
 #include "base/error.h"
@@ -13,6 +14,7 @@
 #include "files/file_bytes.h"
 #include "files/source.h"
 #include "files/tensor_file.h"
+#include "hinge/model.h"
 #include "model/liblinear_file.h"
 #include "model/model_file.h"
 #include "train/checkpoint.h"
@@ -55,10 +57,35 @@ bool is_row(std::string_view line) {
                      [](std::string_view w) { return w.find(':') != std::string_view::npos; });
 }
 
-// "1", "none", "-1 0.25", and LIBLINEAR's "labels 1 -1".
-bool is_prediction(std::string_view line) {
+// How predictions of classes with names may begin.
+using Beginnings = std::unordered_set<std::string>;
+
+Beginnings beginnings_of(const ClassNames& names) {
+  Beginnings all;
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    all.insert(prediction_text(names, static_cast<std::int64_t>(k)));
+  }
+  return all;
+}
+
+// Where the text in quotes ends that a line begins with.
+std::size_t end_of_quoted(std::string_view line) {
+  std::size_t at = 1;
+  while (at < line.size() && line[at] != '"') at += line[at] == '\\' ? 2U : 1U;
+  return std::min(at + 1, line.size());
+}
+
+// "1", "none", "-1 0.25", LIBLINEAR's "labels 1 -1", and "cat 0.25" where that is a name.
+bool is_prediction(std::string_view line, const Beginnings& names) {
+  if (line.starts_with('"') && !names.empty()) {
+    const std::size_t end = end_of_quoted(line);
+    if (!names.contains(std::string(line.substr(0, end)))) return false;
+    return std::ranges::all_of(words_of(line.substr(end)), is_number);
+  }
   const std::vector<std::string_view> words = words_of(line);
-  return !words.empty() && (is_number(words[0]) || words[0] == "none" || words[0] == "labels") &&
+  return !words.empty() &&
+         (is_number(words[0]) || words[0] == "none" || words[0] == "labels" ||
+          (!names.empty() && names.contains(std::string(words[0])))) &&
          std::all_of(words.begin() + 1, words.end(), is_number);
 }
 
@@ -85,7 +112,7 @@ bool is_native_model(std::string_view head) {
 }
 
 // Of a file that begins with `head`.
-FileKind kind_of(std::string_view head, const std::string& path) {
+FileKind kind_of(std::string_view head, const std::string& path, const ClassNames& names) {
   if (looks_like_tensor_file(head, kDatasetFormat)) return FileKind::binary_rows;
   if (looks_like_tensor_file(head, kCheckpointFormat)) return FileKind::checkpoint;
   if (is_native_model(head) || begins_like_liblinear(head)) return FileKind::model;
@@ -97,11 +124,12 @@ FileKind kind_of(std::string_view head, const std::string& path) {
     head = head.substr(0, end != std::string_view::npos ? end : head.rfind(' '));
   }
   bool rows = false, predictions = true;
+  const Beginnings beginnings = beginnings_of(names);
   while (!head.empty() && !rows) {
     const std::string_view line = head.substr(0, head.find('\n'));
     head.remove_prefix(std::min(line.size() + 1, head.size()));
     rows = is_row(line);
-    predictions = predictions && is_prediction(line);
+    predictions = predictions && is_prediction(line, beginnings);
   }
   if (rows) return FileKind::rows;
   return predictions && !has_colon(path) ? FileKind::predictions : FileKind::other;
@@ -137,7 +165,7 @@ std::string_view to_string(FileKind kind) {
   return "a file of another kind";
 }
 
-Result<FileKind> file_kind(const std::string& path) {
+Result<FileKind> file_kind(const std::string& path, const ClassNames& names) {
   return guard([&] {
     struct stat status {};
     if (path == "-" || descriptor_behind(path) >= 0) return FileKind::stream;
@@ -146,13 +174,14 @@ Result<FileKind> file_kind(const std::string& path) {
     if (status.st_size == 0) return FileKind::empty;
     std::vector<char> bytes(kHeadBytes);
     const std::string_view head = first_bytes(path, bytes);
-    return head.empty() ? FileKind::other : kind_of(head, path);  // empty: it may not be read
+    return head.empty() ? FileKind::other
+                        : kind_of(head, path, names);  // empty: it may not be read
   });
 }
 
-Result<void> check_replaces(const std::string& path, FileKind written) {
+Result<void> check_replaces(const std::string& path, FileKind written, const ClassNames& names) {
   return guard([&] {
-    const FileKind there = take(file_kind(path));
+    const FileKind there = take(file_kind(path, names));
     if (there <= FileKind::stream || there == written) return;
     fail("io.replace",
          fmt::format("cannot write {} to {}: it is {}", to_string(written), escape(path),

@@ -17,6 +17,7 @@ struct CheckReport {
   std::uint64_t features = 0;
   std::uint64_t nonzeros = 0;
   std::vector<LabelCount> classes;
+  ClassNames class_names;
   std::uint64_t data_bytes = 0;   // of the rows in memory
   std::uint64_t train_bytes = 0;  // training in all
   double load_seconds = 0;        // measured

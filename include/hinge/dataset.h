@@ -4,7 +4,7 @@
 // read it at once. Rows are sparse (CSR): 64-bit offsets, 32-bit columns ascending within a row,
 // and float or double values; zeros written in text are not stored. Rows that all have every column
 // keep their columns once. It knows nothing of losses or
-// classes to come: labels are the integers of the file.
+// classes to come: labels are those of the file (hinge/labels.h).
 #pragma once
 
 #include <atomic>
@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "hinge/labels.h"
 #include "hinge/result.h"
 
 namespace hinge {
@@ -73,21 +74,27 @@ class Dataset {
 
   // Wraps arrays without copying them; `owner` keeps them alive. `weights` is empty (all 1) or one
   // factor >= 0 a row. Everything is checked in one pass: offsets ascending, columns ascending
-  // within a row and below `features`, values finite, sizes equal. Fails with data.matrix. The view
+  // within a row and below `features`, values finite, sizes equal. Fails with data.matrix, or with
+  // data.label.nonfinite where a real target is not finite. Labels may be whole numbers, real
+  // targets, or made of names (Labels::of_names), and convert from arrays of the former. The view
   // of a data set is full wherever it can be, whether or not that of the arrays was. In the same
   // pass the fingerprint is taken, which training asks for.
-  static Result<Dataset> wrap(View view, std::span<const std::int64_t> labels,
-                              std::span<const double> weights, std::shared_ptr<const void> owner,
-                              const WrapOptions& options = {});
+  static Result<Dataset> wrap(View view, Labels labels, std::span<const double> weights,
+                              std::shared_ptr<const void> owner, const WrapOptions& options = {});
 
   std::uint64_t rows() const;
   std::uint64_t features() const;  // every column is below it; of text: largest column + 1
   std::uint64_t nonzeros() const;
   Precision precision() const { return view_.index() == 0 ? Precision::f32 : Precision::f64; }
   int index_base() const { return index_base_; }  // what column 0 is called in text: 0 or 1
-  std::span<const std::int64_t> labels() const { return labels_; }
-  std::span<const double> weights() const { return weights_; }         // empty: all rows weigh 1
-  const std::vector<LabelCount>& classes() const { return classes_; }  // ascending by label
+  // The class of each row, by its label; none where labels are real targets.
+  std::span<const std::int64_t> labels() const { return labels_.numbers(); }
+  const Labels& row_labels() const { return labels_; }  // of whatever kind
+  LabelKind label_kind() const { return labels_.kind(); }
+  const ClassNames& class_names() const { return labels_.names(); }  // empty: labels are numbers
+  std::span<const double> weights() const { return weights_; }       // empty: all rows weigh 1
+  // Those that occur, ascending by label; none where labels are real targets.
+  const std::vector<LabelCount>& classes() const { return classes_; }
   const View& view() const { return view_; }
 
   // Calls f(CsrView<float>) or f(CsrView<double>), whichever the data is.
@@ -96,13 +103,20 @@ class Dataset {
     return std::visit(std::forward<F>(f), view_);
   }
 
+  // Fails with data.label.kind where labels are real targets: training takes classes.
+  Result<void> check_classes() const;
+
   // The same rows with other weights (replaces any there are). Fails with data.weights.count.
   Result<Dataset> with_weights(std::vector<double> weights) const;
+
+  // The same rows with classes counted by another list of names, as Labels::counted_by() does: what
+  // is learned of one data set and used on another must mean the same classes by the same labels.
+  Result<Dataset> with_class_names(const ClassNames& names) const;
 
  private:
   friend class DatasetBuilder;
   View view_;
-  std::span<const std::int64_t> labels_;
+  Labels labels_;
   std::span<const double> weights_;
   std::vector<LabelCount> classes_;
   int index_base_ = 1;
@@ -174,7 +188,9 @@ struct SaveOptions {
 };
 
 // Writes a data set as libsvm text (numbers such that reading them back gives the same bits) or as
-// a binary data set, which read_dataset() maps instead of reading. Text has no place for weights.
+// a binary data set, which read_dataset() maps instead of reading. Text has no place for weights
+// and for names of classes (usage.value); real targets are written, though hinge does not read them
+// as text.
 Result<void> save_dataset(const Dataset& data, const std::string& path, const SaveOptions& options);
 
 // Where the cache of a data set lies whose first file this is.

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "hinge/labels.h"
 #include "hinge/result.h"
 
 namespace hinge {
@@ -27,12 +28,14 @@ enum class FileKind : std::uint8_t {
 // "a model", "libsvm text": for messages.
 std::string_view to_string(FileKind kind);
 
-// Looks at the beginning of the file; through all of it only where it may be predictions.
-// Fails with io.read.
-Result<FileKind> file_kind(const std::string& path);
+// Looks at the beginning of the file; through all of it only where it may be predictions. Lines
+// that begin with one of these names of classes (prediction_text) are taken for predictions, too;
+// without them a list of names is a file of another kind. Fails with io.read.
+Result<FileKind> file_kind(const std::string& path, const ClassNames& names = {});
 
 // Whether a file of kind `written` may take the place of what `path` names: of nothing, an empty
 // file, a stream, or a file of the same kind. Fails with io.replace, and with io.read.
-Result<void> check_replaces(const std::string& path, FileKind written);
+Result<void> check_replaces(const std::string& path, FileKind written,
+                            const ClassNames& names = {});
 
 }  // namespace hinge

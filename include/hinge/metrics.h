@@ -26,12 +26,14 @@ struct Metrics {
   std::uint64_t rejected = 0;        // rows given no class; they count as errors
   std::uint64_t unseen_labels = 0;   // rows whose label the model does not know
   std::vector<std::int64_t> labels;  // of the model and the data, ascending
+  ClassNames class_names;            // of the model, then those that only the data has
   std::vector<std::vector<std::uint64_t>>
       confusion;  // [true label][predicted]; empty beyond 2,000 labels
 };
 
-// `predictions` are of these rows by this model. Needs rows with labels. When `stop` becomes true
-// it soon fails with run.interrupted.
+// `predictions` are of these rows by this model. Needs rows with labels, and fails with
+// data.label.kind unless these are numbers where the classes of the model are, or names where they
+// have names. When `stop` becomes true it soon fails with run.interrupted.
 Result<Metrics> evaluate(const Model& model, const Dataset& data, const Predictions& predictions,
                          const std::atomic<bool>* stop = nullptr);
 

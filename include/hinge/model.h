@@ -1,5 +1,8 @@
 // A trained model: hyperplanes, the labels they stand for, and the proof of how good they are.
 //
+// Classes are known by labels, whole numbers; where classes have names, the label is a place in the
+// list class_names (hinge/labels.h).
+//
 // Binary: one hyperplane; labels = {positive, negative}. Several classes: one hyperplane a class
 // (one against the rest). Score of class k on row x: <w_k, x> + b_k. The largest score wins, the
 // first of equal ones; but a class of which nothing was learned, since training was stopped before
@@ -113,6 +116,22 @@ struct StreamState {
   std::optional<SharedRows> shared;
 };
 
+// A part of a model file that this version of hinge does not know and that changes no prediction:
+// it is carried along, from a file that is read to those that are written.
+struct ModelSection {
+  struct Array {
+    std::string name;
+    std::string type;  // "U8", "U32", "I64", "U64", "F32" or "F64"
+    std::vector<std::uint64_t> shape;
+    std::string bytes;  // little-endian
+    bool operator==(const Array&) const = default;
+  };
+  std::string name;     // 1 to 64 small letters, digits and _
+  std::string content;  // UTF-8, JSON as a rule
+  std::vector<Array> arrays;  // of a file: ascending by name
+  bool operator==(const ModelSection&) const = default;
+};
+
 struct Model {
   std::vector<std::int64_t> labels;
   std::vector<BinaryProblem> problems;  // one for two labels, else one a label
@@ -127,6 +146,8 @@ struct Model {
   Dataset support;              // with a kernel: the support rows; `columns` is then empty
   Origin origin;
   std::optional<StreamState> stream;  // only of a model learned online, which may have one label
+  ClassNames class_names;             // empty: classes are whole numbers
+  std::vector<ModelSection> sections;
 
   std::uint64_t width() const {
     if (!kernel.linear()) return support.rows();
@@ -152,10 +173,14 @@ struct Model {
 Result<Model> write_out(const Model& model);
 
 struct Predictions {
-  std::vector<std::int64_t> labels;
+  std::vector<std::int64_t> labels;    // model.class_names.text(label) is what people call it
   std::vector<std::uint8_t> rejected;  // 1 where no class was chosen; empty unless model.reject
   std::vector<double> scores;          // rows x problems, row by row
 };
+
+// How a prediction stands in a line of text: the number of the class, or its name; a name that has
+// blanks, begins with a quote or is "none" stands in quotes, as in JSON.
+std::string prediction_text(const ClassNames& names, std::int64_t label);
 
 // Columns the model has never seen count as zero; but with an rbf kernel they make a row longer,
 // and so farther from all others. Thread-safe; `threads` 0 = all cores. When `stop` becomes true it
@@ -172,7 +197,8 @@ Result<Predictions> predict(const Model& model, const Dataset::View& rows, int t
                             const std::atomic<bool>* stop = nullptr);
 
 // native: a safetensors file that holds everything. liblinear: LIBLINEAR's text, which holds
-// labels, weights and bias, and no proof; numbers come back bit for bit. docs/formats.md has both.
+// labels, weights and bias, and no proof; numbers come back bit for bit. docs/formats.md has both,
+// and a table of what the latter folds in, leaves out and refuses.
 enum class ModelFormat : std::uint8_t { native, liblinear };
 
 // Whether save_model could write this: model.format if not. Weights are not looked at, so it can be
@@ -189,12 +215,14 @@ Result<std::string> model_to_bytes(const Model& model);
 Result<Model> model_from_bytes(std::string_view bytes);
 
 // Models of one training with several costs (train_path), in one native file: what they have in
-// common is written once. They must be of the same rows and options but for the cost, linear, and
-// ascend by cost; model.format if not. A single model is written as by save_model.
+// common is written once. They must be of the same rows and options but for the cost, linear, have
+// the same sections, and ascend by cost; model.format if not. A single model is written as by
+// save_model.
 Result<void> save_models(std::span<const Model> models, const std::string& path);
 
 // Either format, told apart by the first bytes. Reading is strict: any damage the format can show
-// is refused with a model.* id before memory is taken. What LIBLINEAR's text does not say has its
+// is refused with a model.* id before memory is taken; so is a section that changes predictions and
+// that this version does not know (model.section). What LIBLINEAR's text does not say has its
 // default in the model: origin.rows is 0, the bound is "none", and verify() refuses it.
 //
 // Of a file with several models `cost` says which: the nearest within one part in a million. Fails

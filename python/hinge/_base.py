@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from . import _core
-from .data import Dataset, check_exact, contiguous, int64, to_rows, warn
+from .data import Dataset, check_exact, contiguous, int64, named_as, to_rows, warn
 from .errors import UsageError, exception_of
 from .model import Certificate, Model, read_model, scores_of, winners
 
@@ -54,6 +54,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                       self._class_factors(data, labels).items()]
             if start is not None and not self._may_start(start, labels):
                 start = None
+            if start is not None and start._core.class_names != data._core.class_names:
+                start = None
             listener = _Progress(self.verbose)
             core, report = _core.train(data._core, pairs, start and start._core, listener.tell if self.verbose else None)
             listener.end(core, report)
@@ -77,7 +79,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             if y is None and sample_weight is None:
                 if reset:
                     self._reset_features(X)
-                return X, (int64(X._core.classes), False)
+                X._core.check_classes()
+                names = X._core.class_names
+                return X, (named_as(names, int64(X._core.classes)), bool(names))
             y = X.y if y is None else y
             sample_weight = X.sample_weight if sample_weight is None else sample_weight
             X = X.X
@@ -268,7 +272,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"classes: the model has {len(numbers)}, got {len(names)}")
         if model._core.labels != sorted(model._core.labels, reverse=len(numbers) == 2):
             raise ValueError("the classes of the model are not in ascending order; use hinge.read_model")
-        estimator.model_, estimator.classes_, estimator._named = model, names, classes is not None
+        estimator.model_, estimator.classes_ = model, names
+        estimator._named = classes is not None or bool(model._core.class_names)
         estimator.n_features_in_ = model.n_features
         estimator.certificate_ = model.certificate
         estimator.status_ = model.origin["status"]

@@ -110,8 +110,8 @@ class Dataset:
 
     @property
     def y(self) -> np.ndarray:
-        """The labels, read-only."""
-        labels = int64(self._core.labels)
+        """The labels, read-only: whole numbers, as a rule; names of classes, or real targets, where a file has such."""
+        labels = labels_of(self._core)
         labels.flags.writeable = False
         return labels
 
@@ -131,7 +131,16 @@ class Dataset:
         return f"<hinge.Dataset of {rows} rows, {features} features, {self.nnz} values, {self.dtype}>"
 
     def __reduce__(self):
-        return Dataset, (self.X, np.array(self.y), None if self.sample_weight is None else np.array(self.sample_weight))
+        weights = None if self.sample_weight is None else np.array(self.sample_weight)
+        core = self._core
+        if core.class_names or core.targets is not None:
+            targets = None if core.targets is None else np.array(core.targets)
+            return _unpickled, (self.X, np.array(int64(core.labels)), weights, core.class_names, targets)
+        return Dataset, (self.X, np.array(self.y), weights)
+
+
+def _unpickled(X, labels, weights, names, targets) -> Dataset:
+    return Dataset._of(_core.wrap(to_rows(X), labels, weights, 0, names, targets))
 
 
 def load_svmlight_file(f: str | os.PathLike, *, n_features: int | None = None, dtype: Any = np.float64,
@@ -178,12 +187,24 @@ def load_svmlight_file(f: str | os.PathLike, *, n_features: int | None = None, d
     # Nobody else has the arrays, so they may be written to, unless they are a mapped file.
     writeable = not _core.is_binary(os.fsencode(f))
     X = to_scipy(core, writeable, n_features)
-    labels = int64(core.labels)
+    labels = labels_of(core)
     labels.flags.writeable = writeable
     return X, labels
 
 
 # ---- For the other files of the package.
+
+def labels_of(core: _core.Dataset) -> np.ndarray:
+    """What rows are labelled with, as users know it."""
+    if core.targets is not None:
+        return core.targets
+    return named_as(core.class_names, int64(core.labels))
+
+
+def named_as(names: list[str], labels: np.ndarray) -> np.ndarray:
+    """Labels, or, where classes have names, these."""
+    return np.array(names)[labels] if names else labels
+
 
 def to_rows(X: Any) -> _core.Rows:
     """X for the library, without scikit-learn's help; borrows what it can."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
-from .data import Dataset, to_rows
+from .data import Dataset, named_as, to_rows
 from .errors import about
 
 __all__ = ["Certificate", "Model", "Verification", "read_model", "verify"]
@@ -57,8 +57,13 @@ class Model:
 
     @property
     def classes(self) -> np.ndarray:
-        """The labels, whole numbers, ascending."""
-        return np.sort(np.array(self._core.labels, dtype=np.int64))
+        """The labels, whole numbers, ascending; where classes have names, these, in the order of the model's list."""
+        return named_as(self._core.class_names, np.sort(np.array(self._core.labels, dtype=np.int64)))
+
+    @property
+    def sections(self) -> list[str]:
+        """Parts of the model's file that this version does not know; they change no prediction and are kept."""
+        return self._core.sections
 
     @property
     def n_features(self) -> int:

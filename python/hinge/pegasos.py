@@ -167,7 +167,7 @@ class PegasosClassifier(LinearClassifier):
             if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
                 raise ValueError("classes: not those of the first call")
             classes, named = self.classes_, self._named
-        rows = self._stream_rows(X, y, sample_weight, classes, named, reset=first)
+        rows = self._stream_rows(X, y, sample_weight, classes, named, first)
         learner = vars(self).get("_learner") or self._new_learner(classes, named, first)
         learner.learn(rows._core)
         model = Model(learner.snapshot())
@@ -176,9 +176,9 @@ class PegasosClassifier(LinearClassifier):
         self.certificate_, self.trace_, self.status_, self.n_iter_ = model.certificate, {}, "limit", 1
         return self
 
-    def _stream_rows(self, X, y, sample_weight, classes, named: bool, reset: bool) -> Dataset:
+    def _stream_rows(self, X, y, sample_weight, classes, named: bool, first: bool) -> Dataset:
         """Rows with labels numbered by all classes there are, not by those that occur."""
-        data, (found, _) = self._data(X, y, sample_weight, reset=reset)
+        data, (found, _) = self._data(X, y, sample_weight, reset=first)
         places = np.searchsorted(classes, found)
         known = places < len(classes)
         known[known] = classes[places[known]] == found[known]
@@ -186,7 +186,8 @@ class PegasosClassifier(LinearClassifier):
             raise ValueError(f"y: {found[~known][0]!r} is not one of classes")
         if not named:
             return data
-        labels = places[np.searchsorted(data._core.classes, data.y)]
+        numbers = np.arange(len(classes)) if first else np.sort(self.model_._core.labels)
+        labels = numbers[places[np.searchsorted(data._core.classes, data._core.labels)]]
         return Dataset._of(_core.wrap(to_rows(data), contiguous(labels, np.int64), data.sample_weight, 1))
 
     def _new_learner(self, classes, named: bool, first: bool) -> _core.Learner:

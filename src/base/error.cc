@@ -113,8 +113,13 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
     {"data.label", kData, "A row does not begin with a label.",
      "Rows are `label index:value ...`. CSV must be converted; use --no-labels to predict rows "
      "without labels."},
+    {"data.label.kind", kData, "The labels are of another kind than is needed.",
+     "Training takes classes, whole numbers or names, and no real targets; a model of named classes "
+     "is evaluated on named classes."},
     {"data.label.multi", kData, "A row has several labels.",
      "hinge learns one label a row; train one model per label instead."},
+    {"data.label.name", kData, "The name of a class cannot be used.",
+     "Names are 1 to 4,096 bytes of UTF-8 without control characters, and no two are the same."},
     {"data.label.nonfinite", kData, "A label is nan or infinite.", "Remove the row, or mend it."},
     {"data.label.not-integer", kData, "A label is not a whole number.",
      "hinge classifies; labels are whole numbers. Number your classes."},
@@ -219,6 +224,9 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
      "Check the order of the arguments: predict DATA MODEL, verify MODEL DATA."},
     {"model.path", kUsage, "The file does not hold one model of the cost asked for.",
      "It may hold models of several costs: `hinge info` lists them, --cost chooses one."},
+    {"model.section", kCorrupt,
+     "The model has a section that changes predictions and that this hinge does not know.",
+     "Update hinge."},
     {"model.start", kUsage, "The model to start from does not fit the data.",
      "Give one that was trained on rows of the same classes, or train without --start."},
     {"model.stream", kUsage, "The model was not learned online, so no stream can go on from it.",

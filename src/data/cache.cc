@@ -168,7 +168,8 @@ Dataset exchange_values(Dataset data, Buffer<Value> values, Buffer<Own>& own) {
   DatasetArrays<Own> arrays = DatasetBuilder::take_arrays<Own>(std::move(data));
   own = std::move(arrays.values);
   DatasetArrays<Value> changed = {std::move(arrays.offsets), std::move(arrays.columns),
-                                  std::move(values), std::move(arrays.labels)};
+                                  std::move(values),         std::move(arrays.labels),
+                                  std::move(arrays.names),   std::move(arrays.targets)};
   return DatasetBuilder::build(std::move(changed), features, base, full);
 }
 

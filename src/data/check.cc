@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "base/error.h"
@@ -75,7 +76,7 @@ void check_columns(const Dataset& data, std::span<const std::uint32_t> columns, 
 
 struct RowKey {
   std::uint64_t sum;
-  std::int64_t label;
+  std::int64_t label;  // its bytes
   std::uint64_t row;
   auto operator<=>(const RowKey&) const = default;
 };
@@ -88,7 +89,9 @@ void check_duplicates(const Dataset& data, const Pool& pool, std::vector<Error>&
       if (i % 1024 == 0) pool.poll();
       std::uint64_t sum = checksum(std::as_bytes(std::span(m.columns_of(i), m.size_of(i))));
       sum = checksum(std::as_bytes(std::span(m.values_of(i), m.size_of(i))), sum);
-      keys[i] = {sum, data.labels()[i], i};
+      std::int64_t label = 0;
+      std::memcpy(&label, data.row_labels().bytes().data() + i * sizeof label, sizeof label);
+      keys[i] = {sum, label, i};
     }
   });
   std::uint64_t asked = 0;
@@ -120,10 +123,12 @@ void check_duplicates(const Dataset& data, const Pool& pool, std::vector<Error>&
 
 void check_classes(const Dataset& data, std::vector<Error>& findings) {
   const std::vector<LabelCount>& classes = data.classes();
+  if (classes.empty()) return;
   if (classes.size() == 1) {
-    findings.push_back(make_warning(
-        "check.one-class", fmt::format("all {} rows have label {}; training needs two classes",
-                                       data.rows(), classes[0].label)));
+    findings.push_back(
+        make_warning("check.one-class",
+                     fmt::format("all {} rows have label {}; training needs two classes",
+                                 data.rows(), escape(data.class_names().text(classes[0].label)))));
     return;
   }
   constexpr double kRare = 0.01;
@@ -132,12 +137,13 @@ void check_classes(const Dataset& data, std::vector<Error>& findings) {
   if (share < kRare / static_cast<double>(classes.size()) * 2) {
     findings.push_back(make_warning(
         "check.imbalance",
-        fmt::format("class {} has {} of {} rows", rarest->label, rarest->rows, data.rows())));
+        fmt::format("class {} has {} of {} rows", escape(data.class_names().text(rarest->label)),
+                    rarest->rows, data.rows())));
   }
 }
 
 void estimate(const Dataset& data, CheckReport& report) {
-  const std::uint64_t planes = data.classes().size() == 2 ? 1 : data.classes().size();
+  const std::uint64_t planes = data.classes().size() <= 2 ? 1 : data.classes().size();
   const TrainingMemory memory = training_memory(data, planes);
   report.data_bytes = static_cast<std::uint64_t>(memory.rows);
   report.train_bytes = static_cast<std::uint64_t>(memory.all());
@@ -166,6 +172,7 @@ Result<CheckReport> check_dataset(const DataSource& source, const ReadOptions& o
     report.features = data.features();
     report.nonzeros = data.nonzeros();
     report.classes = data.classes();
+    report.class_names = data.class_names();
     const StopToken stop(options.stop);
     Pool pool(options.threads, &stop);
     if (are_sparse(data.nonzeros(), data.features(), 1)) {

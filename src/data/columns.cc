@@ -63,10 +63,11 @@ std::optional<std::uint64_t> count_columns(const Dataset& data, std::uint64_t mo
 Dataset keep_columns(const Dataset& data, std::span<const std::uint32_t> columns, Pool& pool) {
   return data.visit([&]<class Value>(const CsrView<Value>& m) {
     DatasetArrays<Value> arrays;
+    arrays.names = data.class_names();
     arrays.offsets.resize(m.rows + 1);
     arrays.columns.resize(m.nonzeros());
     arrays.values.resize(m.nonzeros());
-    arrays.labels.append(data.labels().data(), data.labels().size());
+    arrays.append_labels(data.row_labels(), 0, data.rows());
     std::uint64_t kept = 0;
     for (std::uint64_t i = 0; i < m.rows; ++i) {
       if (i % 1024 == 0) pool.poll();
@@ -93,6 +94,7 @@ Dataset keep_columns(const Dataset& data, std::span<const std::uint32_t> columns
 Dataset keep_rows(const Dataset& data, std::span<const std::uint64_t> rows, const StopToken& stop) {
   return data.visit([&]<class Value>(const CsrView<Value>& m) {
     DatasetArrays<Value> arrays;
+    arrays.names = data.class_names();
     std::vector<double> weights;
     std::uint64_t end = 0;
     arrays.offsets.append(&end, 1);
@@ -101,7 +103,7 @@ Dataset keep_rows(const Dataset& data, std::span<const std::uint64_t> rows, cons
       if (i % 256 == 0) stop.poll();
       if (!m.full) arrays.columns.append(m.columns_of(i), m.size_of(i));
       arrays.values.append(m.values_of(i), m.size_of(i));
-      arrays.labels.append(&data.labels()[i], 1);
+      arrays.append_labels(data.row_labels(), i, 1);
       end += m.size_of(i);
       arrays.offsets.append(&end, 1);
       if (!data.weights().empty()) weights.push_back(data.weights()[i]);

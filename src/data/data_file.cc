@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/pool.h"
 #include "data/dataset_builder.h"
+#include "data/names_file.h"
 #include "files/file_bytes.h"
 #include "hinge/version.h"
 
@@ -20,10 +21,15 @@ namespace hinge {
 namespace {
 
 constexpr std::string_view kVersion = "1";
-constexpr std::string_view kVersionOfBoth = "2";  // values in both precisions
+constexpr std::string_view kVersionOfBoth = "2";    // values in both precisions
+constexpr std::string_view kVersionOfLabels = "3";  // labels that are no whole numbers
 
 constexpr const char* kValues = "values";
 constexpr const char* kDoubles = "doubles";
+constexpr const char* kLabels = "labels";
+constexpr const char* kTargets = "targets";
+constexpr const char* kNames = "names";
+constexpr const char* kNameEnds = "names.ends";
 
 std::uint64_t whole(const TensorFile& file, const char* key, std::uint64_t most) {
   const std::string& text = file.field(key);
@@ -129,6 +135,29 @@ void check_weights(const TensorFile& file, std::span<const double> weights) {
   }
 }
 
+// Of whichever kind the file has; what is in the arrays is for check_labels().
+Labels map_labels(const TensorFile& file) {
+  if (file.has(kTargets)) {
+    return file.get<double>(kTargets, std::array{length(file, kTargets)});
+  }
+  const auto numbers = file.get<std::int64_t>(kLabels, std::array{length(file, kLabels)});
+  return Labels(numbers, file.has(kNameEnds) ? read_names(file, kNames) : ClassNames());
+}
+
+// Those from row `first` on.
+void check_labels(const TensorFile& file, const Labels& labels, std::uint64_t first) {
+  for (std::size_t i = 0; i < labels.targets().size(); ++i) {
+    if (std::isfinite(labels.targets()[i])) continue;
+    file.reject("content", fmt::format("row {}: the target is not finite", first + i + 1));
+  }
+  if (labels.kind() != LabelKind::names) return;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const std::int64_t place = labels.numbers()[i];
+    if (place >= 0 && static_cast<std::uint64_t>(place) < labels.names().size()) continue;
+    file.reject("content", fmt::format("row {}: a class without a name", first + i + 1));
+  }
+}
+
 // Columns that are there once, for rows that all have every one of them.
 void check_full(const TensorFile& file, std::span<const std::uint64_t> offsets,
                 std::span<const std::uint32_t> columns) {
@@ -213,9 +242,8 @@ struct Wanted {
 // The rows of one share. It begins at the first row with so many nonzeros before it, or, where no
 // row has any, so many rows.
 template <class Value>
-Dataset map_rows(std::shared_ptr<Owner> owner, const CsrView<Value>& m,
-                 std::span<const std::int64_t> labels, std::span<const double> weights, int base,
-                 const Wanted& share) {
+Dataset map_rows(std::shared_ptr<Owner> owner, const CsrView<Value>& m, const Labels& labels,
+                 std::span<const double> weights, int base, const Wanted& share) {
   const std::uint64_t nonzeros = owner->file.shape(share.values)[0];
   const auto begin_of = [&](int part) -> std::uint64_t {
     const double before = static_cast<double>(part) / share.parts;
@@ -242,14 +270,17 @@ Dataset map_rows(std::shared_ptr<Owner> owner, const CsrView<Value>& m,
   }
   if (!weights.empty()) weights = weights.subspan(first, last - first);
   check_rows(owner->file, view, first, weights);
+  const Labels own = labels.part(first, last - first);
+  check_labels(owner->file, own, first);
   owner->file.check_unchanged();
-  return DatasetBuilder::wrap(view, labels.subspan(first, last - first), weights, base, owner);
+  return DatasetBuilder::wrap(view, own, weights, base, owner);
 }
 
 template <class Value>
 Dataset map_arrays(std::shared_ptr<Owner> owner, const ReadOptions& options, const Wanted& wanted) {
   const TensorFile& file = owner->file;
-  const std::uint64_t rows = length(file, "labels"), nonzeros = length(file, wanted.values);
+  const Labels labels = map_labels(file);
+  const std::uint64_t rows = labels.size(), nonzeros = length(file, wanted.values);
   const bool full = length(file, "columns") != nonzeros;
   int base = static_cast<int>(whole(file, "index_base", 1));
   constexpr std::uint64_t kMostColumns = 0xffffffff;  // of features counted from 0
@@ -257,7 +288,6 @@ Dataset map_arrays(std::shared_ptr<Owner> owner, const ReadOptions& options, con
       whole(file, "features", kMostColumns - static_cast<unsigned>(base));
   if (rows == UINT64_MAX || rows == 0) file.reject("content", "no rows");
   const auto offsets = file.get<std::uint64_t>("offsets", std::array{rows + 1});
-  const auto labels = file.get<std::int64_t>("labels", std::array{rows});
   const auto columns = file.get<std::uint32_t>("columns", std::array{full ? features : nonzeros});
   const auto values = file.get<Value>(wanted.values, std::array{nonzeros});
   if (file.has(kDoubles)) {
@@ -278,7 +308,8 @@ Dataset map_arrays(std::shared_ptr<Owner> owner, const ReadOptions& options, con
     if (task == 0 && !full) check_columns(file, offsets, columns, features, options.stop);
     if (task == 1) check_values(file, wanted.values, offsets, values, options.stop);
     if (task == 2) {
-      file.check("labels", [](std::uint64_t) {});
+      file.check(labels.kind() == LabelKind::targets ? kTargets : kLabels, [](std::uint64_t) {});
+      check_labels(file, labels, 0);
       if (!weights.empty()) check_weights(file, weights);
     }
   });
@@ -320,16 +351,22 @@ Dataset map_part(TensorFile file, const ReadOptions& options, Wanted wanted) {
   }
   if (file.field("format") != kDatasetFormat)
     file.reject("magic", "this is not a data set of hinge");
-  const bool both = file.field("version") == kVersionOfBoth;
-  if (!both && file.field("version") != kVersion) {
-    file.reject("version", fmt::format("written by {} in format {}; this is hinge {}",
-                                       escape(file.field("written_by")),
-                                       escape(file.field("version")), version()));
+  const std::string& stated = file.field("version");
+  if (stated != kVersion && stated != kVersionOfBoth && stated != kVersionOfLabels) {
+    file.reject("version",
+                fmt::format("written by {} in format {}; this is hinge {}",
+                            escape(file.field("written_by")), escape(stated), version()));
   }
-  if (both) {
-    file.allow_only({"offsets", "columns", kValues, kDoubles, "labels", "weights"});
+  if (stated == kVersion) {
+    file.allow_only({"offsets", "columns", kValues, kLabels, "weights"});
+  } else if (stated == kVersionOfBoth) {
+    file.allow_only({"offsets", "columns", kValues, kDoubles, kLabels, "weights"});
+  } else if (file.has(kTargets)) {
+    file.allow_only({"offsets", "columns", kValues, kDoubles, kTargets, "weights"});
   } else {
-    file.allow_only({"offsets", "columns", kValues, "labels", "weights"});
+    file.allow_only(
+        {"offsets", "columns", kValues, kDoubles, kLabels, kNames, kNameEnds, "weights"});
+    if (!file.has(kNameEnds)) file.reject("header", "the names of classes are missing");
   }
   if (options.precision == Precision::f64 && file.has(kDoubles)) wanted.values = kDoubles;
   auto owner = std::make_shared<Owner>();
@@ -355,7 +392,10 @@ Dataset map_share(TensorFile file, const ReadOptions& options, int share, int sh
 void write_dataset(const Dataset& data, const std::string& path, DataFileOptions options) {
   Metadata& more = options.more;
   more["format"] = kDatasetFormat;
-  more["version"] = options.doubles.empty() ? kVersion : kVersionOfBoth;
+  const Labels& labels = data.row_labels();
+  more["version"] = labels.kind() != LabelKind::numbers ? kVersionOfLabels
+                    : options.doubles.empty()           ? kVersion
+                                                        : kVersionOfBoth;
   more["written_by"] = fmt::format("hinge {}", version());
   more["features"] = std::to_string(data.features());
   more["index_base"] = std::to_string(data.index_base());
@@ -371,7 +411,16 @@ void write_dataset(const Dataset& data, const std::string& path, DataFileOptions
   if (!options.doubles.empty()) {
     tensors.push_back(tensor<double>(kDoubles, {nonzeros}, options.doubles));
   }
-  tensors.push_back(tensor<std::int64_t>("labels", {rows}, data.labels()));
+  const NameArrays names = arrays_of(data.class_names());
+  if (labels.kind() == LabelKind::targets) {
+    tensors.push_back(tensor<double>(kTargets, {rows}, labels.targets()));
+  } else {
+    tensors.push_back(tensor<std::int64_t>(kLabels, {rows}, labels.numbers()));
+  }
+  if (labels.kind() == LabelKind::names) {
+    tensors.push_back(tensor<std::uint8_t>(kNames, {names.bytes.size()}, names.bytes));
+    tensors.push_back(tensor<std::uint64_t>(kNameEnds, {names.ends.size()}, names.ends));
+  }
   if (!data.weights().empty()) {
     tensors.push_back(tensor<double>("weights", {rows}, data.weights()));
   }

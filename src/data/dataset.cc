@@ -33,6 +33,22 @@ void check_weights(std::span<const double> weights, std::uint64_t rows) {
   }
 }
 
+void check_labels(const Labels& labels) {
+  for (std::size_t i = 0; i < labels.targets().size(); ++i) {
+    const double target = labels.targets()[i];
+    if (!std::isfinite(target)) {
+      fail("data.label.nonfinite", fmt::format("the target of row {} is {}", i, target));
+    }
+  }
+  if (labels.kind() != LabelKind::names) return;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const std::int64_t place = labels.numbers()[i];
+    if (place < 0 || static_cast<std::uint64_t>(place) >= labels.names().size()) {
+      bad_matrix(fmt::format("row {} has class {} of {} names", i, place, labels.names().size()));
+    }
+  }
+}
+
 template <class Value>
 bool is_full(const CsrView<Value>& m) {
   if (m.full || m.rows == 0 || m.features == 0) return m.full;
@@ -143,32 +159,31 @@ void check_values(const Dataset::View& view, std::uint64_t from, std::uint64_t t
       view);
 }
 
-Dataset DatasetBuilder::wrap(Dataset::View view, std::span<const std::int64_t> labels,
-                             std::span<const double> weights, int index_base,
-                             std::shared_ptr<const void> owner) {
+Dataset DatasetBuilder::wrap(Dataset::View view, Labels labels, std::span<const double> weights,
+                             int index_base, std::shared_ptr<const void> owner) {
   Dataset data;
   std::visit([](auto& m) { m.full = is_full(m); }, view);
   data.view_ = view;
-  data.labels_ = labels;
   data.weights_ = weights;
-  data.classes_ = count_classes(labels);
+  data.classes_ = count_classes(labels.numbers());
+  data.labels_ = std::move(labels);
   data.index_base_ = index_base;
   data.owner_ = std::move(owner);
   return data;
 }
 
-Result<Dataset> Dataset::wrap(View view, std::span<const std::int64_t> labels,
-                              std::span<const double> weights, std::shared_ptr<const void> owner,
-                              const WrapOptions& options) {
+Result<Dataset> Dataset::wrap(View view, Labels labels, std::span<const double> weights,
+                              std::shared_ptr<const void> owner, const WrapOptions& options) {
   return guard([&] {
     check_offsets(view);
     const std::uint64_t rows = std::visit([](const auto& m) { return m.rows; }, view);
     if (labels.size() != rows) {
       bad_matrix(fmt::format("{} labels for {} rows", labels.size(), rows));
     }
+    check_labels(labels);
     if (!weights.empty()) check_weights(weights, rows);
-    Dataset data =
-        DatasetBuilder::wrap(view, labels, weights, options.index_base, std::move(owner));
+    Dataset data = DatasetBuilder::wrap(view, std::move(labels), weights, options.index_base,
+                                        std::move(owner));
     Pool pool(options.threads);
     // Not the view of the data set, which may take rows for full whose columns nobody has seen.
     data.survey_ = std::make_shared<Survey>(
@@ -197,6 +212,29 @@ Result<Dataset> Dataset::with_weights(std::vector<double> weights) const {
     Dataset data = *this;
     data.weights_ = *owned;
     data.weights_owner_ = std::move(owned);
+    data.survey_ = nullptr;
+    return data;
+  });
+}
+
+Result<void> Dataset::check_classes() const {
+  return guard([&] {
+    if (label_kind() != LabelKind::targets) return;
+    const std::span<const double> targets = labels_.targets();
+    fail("data.label.kind",
+         fmt::format("the labels are real targets{}; expected classes: whole numbers, or names",
+                     targets.empty() ? "" : fmt::format(" (row 1: {})", targets[0])),
+         "hinge classifies: give every row one of a few classes");
+  });
+}
+
+Result<Dataset> Dataset::with_class_names(const ClassNames& names) const {
+  return guard([&] {
+    Labels labels = take(labels_.counted_by(names));
+    if (labels.names() == labels_.names()) return *this;
+    Dataset data = *this;
+    data.classes_ = count_classes(labels.numbers());
+    data.labels_ = std::move(labels);
     data.survey_ = nullptr;
     return data;
   });

@@ -17,25 +17,39 @@ struct DatasetArrays {
   Buffer<std::uint64_t> offsets;  // rows + 1
   Buffer<std::uint32_t> columns;  // of full rows: once
   Buffer<Value> values;
-  Buffer<std::int64_t> labels;
+  Buffer<std::int64_t> labels;  // of classes; none of real targets
+  ClassNames names = {};        // of the classes; empty: labels are whole numbers
+  Buffer<double> targets = {};  // in place of labels
+
+  // The labels of `count` rows of other data from row `first` on; its names are for the caller.
+  void append_labels(const Labels& all, std::size_t first, std::size_t count) {
+    if (all.kind() == LabelKind::targets) {
+      targets.append(all.targets().data() + first, count);
+    } else {
+      labels.append(all.numbers().data() + first, count);
+    }
+  }
+  Labels row_labels() const {
+    return targets.size() > 0 ? Labels(targets.span()) : Labels(labels.span(), names);
+  }
 };
 
 class DatasetBuilder {
  public:
   // The arrays must be what dataset.h promises; they are not checked again. Sees whether they are
   // full.
-  static Dataset wrap(Dataset::View view, std::span<const std::int64_t> labels,
-                      std::span<const double> weights, int index_base,
-                      std::shared_ptr<const void> owner);
+  static Dataset wrap(Dataset::View view, Labels labels, std::span<const double> weights,
+                      int index_base, std::shared_ptr<const void> owner);
 
   template <class Value>
   static Dataset build(DatasetArrays<Value> arrays, std::uint64_t features, int index_base,
                        bool full = false) {
     auto owned = std::make_shared<DatasetArrays<Value>>(std::move(arrays));
-    const CsrView<Value> view = {owned->labels.size(),  features,
+    const Labels labels = owned->row_labels();
+    const CsrView<Value> view = {labels.size(),         features,
                                  owned->offsets.data(), owned->columns.data(),
                                  owned->values.data(),  full};
-    return wrap(view, owned->labels.span(), {}, index_base, owned);
+    return wrap(view, labels, {}, index_base, owned);
   }
 
   // The arrays of a data set that build() made of such values and nobody else holds, to make

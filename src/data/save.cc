@@ -16,7 +16,11 @@ namespace {
 // Every number so that reading it back gives the same bits.
 template <class Value>
 void append_row(std::string& text, const Dataset& data, const CsrView<Value>& m, std::uint64_t i) {
-  append_number(text, data.labels()[i]);
+  if (data.label_kind() == LabelKind::targets) {
+    append_number(text, data.row_labels().targets()[i]);
+  } else {
+    append_number(text, data.labels()[i]);
+  }
   for (std::size_t k = 0; k < m.size_of(i); ++k) {
     const std::uint64_t column = m.columns_of(i)[k];
     text += ' ';
@@ -62,6 +66,10 @@ Result<void> save_dataset(const Dataset& data, const std::string& path,
     }
     if (!data.weights().empty()) {
       fail("usage.value", "text has no place for the row weights of this data set");
+    }
+    if (data.label_kind() == LabelKind::names) {
+      fail("usage.value", "text has no place for the names of classes: its labels are numbers",
+           "a binary data set keeps them");
     }
     write_text(data, path, options);
   });

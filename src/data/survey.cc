@@ -186,18 +186,36 @@ namespace {
 template <class Value>
 std::uint64_t checksum_of(std::span<const std::uint64_t> offsets,
                           std::span<const std::uint32_t> columns, std::span<const Value> values,
-                          std::span<const std::int64_t> labels, std::span<const double> weights) {
+                          std::span<const std::byte> labels, std::span<const double> weights) {
   std::uint64_t sum = checksum(std::as_bytes(offsets));
   sum = checksum(std::as_bytes(columns), sum);
   sum = checksum(std::as_bytes(values), sum);
-  sum = checksum(std::as_bytes(labels), sum);
+  sum = checksum(labels, sum);
   return weights.empty() ? sum : checksum(std::as_bytes(weights), sum);
 }
 
+constexpr std::size_t kLabelBytes = 8;  // of a row, whatever the kind
+
+std::span<const std::byte> label_bytes(const Dataset& data, std::uint64_t from, std::uint64_t to) {
+  return data.row_labels().bytes().subspan(kLabelBytes * from, kLabelBytes * (to - from));
+}
+
+// Labels of different kinds may be the same bytes, so all kinds but whole numbers add a mark, and
+// names are among what is summed.
 std::string fingerprint_of(std::vector<std::uint64_t> sums, std::uint64_t rows,
-                           std::uint64_t features) {
+                           std::uint64_t features, const Labels& labels) {
   sums.push_back(rows);
   sums.push_back(features);
+  if (labels.kind() != LabelKind::numbers) {
+    std::uint64_t names = 0;
+    for (const std::string& name : labels.names().list()) {
+      const std::uint64_t size = name.size();
+      names = checksum(std::as_bytes(std::span(&size, 1)), names);
+      names = checksum(std::as_bytes(std::span(name)), names);
+    }
+    sums.push_back(static_cast<std::uint64_t>(labels.kind()));
+    sums.push_back(names);
+  }
   return to_hex(checksum(std::as_bytes(std::span(sums))));
 }
 
@@ -217,7 +235,7 @@ void survey_blocks(const Dataset& data, const CsrView<Value>& m,
     const std::span<const std::uint64_t> own(m.offsets + row, m.offsets + end + 1);
     sums[block] = checksum_of<Value>(
         moved.empty() ? own : moved, {m.full ? repeated.data() : m.columns + from, to - from},
-        {m.values + from, m.values + to}, data.labels().subspan(row, end - row),
+        {m.values + from, m.values + to}, label_bytes(data, row, end),
         data.weights().empty() ? data.weights() : data.weights().subspan(row, end - row));
   });
 }
@@ -228,7 +246,7 @@ struct OpenBlock {
   std::vector<std::uint64_t> offsets;
   std::vector<std::uint32_t> columns;
   std::vector<Value> values;
-  std::vector<std::int64_t> labels;
+  std::vector<std::uint64_t> labels;  // their bytes
   std::vector<double> weights;
 
   void archive(Archive& archive) { archive(offsets, columns, values, labels, weights); }
@@ -240,11 +258,12 @@ struct OpenBlock {
     offsets.push_back(m.offsets[i + 1] + before);
     columns.insert(columns.end(), m.columns_of(i), m.columns_of(i) + m.size_of(i));
     values.insert(values.end(), m.values_of(i), m.values_of(i) + m.size_of(i));
-    labels.push_back(data.labels()[i]);
+    labels.emplace_back();
+    std::memcpy(&labels.back(), label_bytes(data, i, i + 1).data(), kLabelBytes);
     if (!data.weights().empty()) weights.push_back(data.weights()[i]);
   }
   std::uint64_t sum() const {
-    return checksum_of<Value>(offsets, columns, values, labels, weights);
+    return checksum_of<Value>(offsets, columns, values, std::as_bytes(std::span(labels)), weights);
   }
 };
 
@@ -290,7 +309,8 @@ Survey survey(const Dataset& data, const GlobalShape& whole, Pool& pool, Comm& c
       all.resize(had + bytes.size() / sizeof(std::uint64_t));
       if (!bytes.empty()) std::memcpy(all.data() + had, bytes.data(), bytes.size());
     });
-    const std::string own = fingerprint_of(std::move(all), whole.rows, whole.features);
+    const std::string own =
+        fingerprint_of(std::move(all), whole.rows, whole.features, data.row_labels());
     std::vector<std::byte> text(own.size());
     std::memcpy(text.data(), own.data(), own.size());
     comm.broadcast(text);
@@ -325,7 +345,7 @@ Survey survey(const Dataset& data, Pool& pool, const LookAtRows& first) {
       sums[block] = checksum_of<Value>(
           {m.offsets + row, m.offsets + end + 1},
           {m.full ? repeated.data() : m.columns + from, to - from}, values,
-          data.labels().subspan(row, end - row),
+          label_bytes(data, row, end),
           data.weights().empty() ? data.weights() : data.weights().subspan(row, end - row));
     });
     if (std::ranges::count(tame, 0) == 0) return;
@@ -339,7 +359,8 @@ Survey survey(const Dataset& data, Pool& pool, const LookAtRows& first) {
     out.largest = static_cast<double>(std::bit_cast<Value>(all.high));
     if (all.high > 0) out.smallest = static_cast<double>(std::bit_cast<Value>(all.low));
   });
-  out.fingerprint = fingerprint_of(std::move(sums), data.rows(), data.features());
+  out.fingerprint =
+      fingerprint_of(std::move(sums), data.rows(), data.features(), data.row_labels());
   return out;
 }
 

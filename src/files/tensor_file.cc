@@ -96,6 +96,17 @@ std::string head_of(std::vector<Tensor>& tensors, Metadata metadata) {
 
 }  // namespace
 
+std::string_view name_of(DType dtype) {
+  return info(dtype).name;
+}
+std::uint64_t width_of(DType dtype) {
+  return info(dtype).width;
+}
+std::optional<DType> dtype_named(std::string_view name) {
+  const auto found = std::ranges::find(kTypes, name, &TypeName::name);
+  return found == kTypes.end() ? std::nullopt : std::optional(found->dtype);
+}
+
 std::string tensor_file_bytes(std::vector<Tensor> tensors, Metadata metadata) {
   std::string bytes = head_of(tensors, std::move(metadata));
   std::size_t size = bytes.size();
@@ -414,8 +425,10 @@ std::span<const std::byte> TensorFile::find(std::string_view name, DType dtype,
   return found->bytes;
 }
 
-void TensorFile::allow_only(std::initializer_list<std::string_view> names) const {
+void TensorFile::allow_only(std::initializer_list<std::string_view> names,
+                            std::string_view prefix) const {
   for (const Tensor& t : tensors_) {
+    if (!prefix.empty() && t.name.starts_with(prefix)) continue;
     if (std::ranges::find(names, t.name) == names.end()) {
       reject("header", fmt::format("array \"{}\" does not belong here", escape(t.name)));
     }

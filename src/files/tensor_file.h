@@ -10,6 +10,7 @@
 #include <functional>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,12 @@ struct Tensor {
   std::vector<std::uint64_t> shape;
   std::span<const std::byte> bytes;
 };
+
+// What the header calls a type ("F64") and how many bytes a number of it takes; and back, nullopt:
+// there is no such type.
+std::string_view name_of(DType dtype);
+std::uint64_t width_of(DType dtype);
+std::optional<DType> dtype_named(std::string_view name);
 
 template <class T>
 constexpr DType dtype_of() {
@@ -104,8 +111,10 @@ class TensorFile {
   std::span<const std::uint64_t> shape(std::string_view name) const;
   DType dtype(std::string_view name) const;
 
-  // Fails with KIND.header if there are arrays of other names.
-  void allow_only(std::initializer_list<std::string_view> names) const;
+  // Fails with KIND.header if there are arrays of other names, but for those that begin with
+  // `prefix` where one is given.
+  void allow_only(std::initializer_list<std::string_view> names,
+                  std::string_view prefix = {}) const;
 
   [[noreturn]] void reject(std::string_view problem, std::string message) const;
 

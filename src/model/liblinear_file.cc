@@ -353,6 +353,7 @@ void check_liblinear(const Model& model) {
   if (model.features == 0 || model.features > kMostCount) {
     refuse(fmt::format("it has {} features, LIBLINEAR takes 1 to {}", model.features, kMostCount));
   }
+  if (!model.class_names.empty()) refuse("its classes have names, LIBLINEAR's are whole numbers");
   for (const std::int64_t label : model.labels) {
     if (label != static_cast<std::int32_t>(label)) {
       refuse(fmt::format("the label {} does not fit 32 bits", label));

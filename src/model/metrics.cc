@@ -55,16 +55,18 @@ Ranking rank(const Dataset& data, const Predictions& predictions, std::size_t pr
 
 }  // namespace
 
-Result<Metrics> evaluate(const Model& model, const Dataset& data, const Predictions& predictions,
+Result<Metrics> evaluate(const Model& model, const Dataset& rows, const Predictions& predictions,
                          const std::atomic<bool>* flag) {
   return guard([&] {
     const StopToken stop(flag);
+    const Dataset data = take(rows.with_class_names(model.class_names));
     const std::size_t problems = model.problems.size();
     if (predictions.labels.size() != data.rows() ||
         predictions.scores.size() != data.rows() * problems) {
       fail("usage.value", "the predictions are not of these rows");
     }
     Metrics out;
+    out.class_names = data.class_names();
     out.rows = data.rows();
     std::set<std::int64_t> labels(model.labels.begin(), model.labels.end());
     const std::set<std::int64_t> known = labels;

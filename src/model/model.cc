@@ -13,6 +13,7 @@
 #include "data/columns.h"
 #include "data/dataset_builder.h"
 #include "data/survey.h"
+#include "hinge/json.h"
 #include "model/shared_planes.h"
 #include "model/stream_model.h"
 #include "proof/certificate.h"
@@ -323,6 +324,12 @@ Certificate Model::certificate() const {
     if (bound == "none" || (bound == "proved" && sum.bound == "witness")) sum.bound = bound;
   }
   return sum;
+}
+
+std::string prediction_text(const ClassNames& names, std::int64_t label) {
+  std::string text = names.text(label);
+  const bool plain = text.find(' ') == std::string::npos && text[0] != '"' && text != "none";
+  return plain ? text : Json(text).dump();
 }
 
 Result<Predictions> predict(const Model& model, const Dataset& rows, int threads,

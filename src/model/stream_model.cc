@@ -11,11 +11,6 @@
 namespace hinge {
 namespace {
 
-constexpr const char* kCommon = "stream.common";
-constexpr const char* kEnds = "stream.own.ends";
-constexpr const char* kPlanes = "stream.own.planes";
-constexpr const char* kSums = "stream.own.sums";
-
 // f(column, row, value) for every entry.
 template <class F>
 void each_entry(const SharedRows& shared, F&& f) {
@@ -23,10 +18,6 @@ void each_entry(const SharedRows& shared, F&& f) {
   for (std::size_t j = 0; j < shared.common.size(); ++j) {
     for (; k < shared.ends[j]; ++k) f(j, shared.rows[k], shared.values[k]);
   }
-}
-
-bool all_finite(std::span<const double> numbers) {
-  return std::ranges::all_of(numbers, [](double x) { return std::isfinite(x); });
 }
 
 }  // namespace
@@ -128,59 +119,6 @@ Result<Model> write_out(const Model& model) {
     derive_weights(out);
     return out;
   });
-}
-
-void check_stream(const TensorFile& file, const Model& model) {
-  const StreamState& s = *model.stream;
-  const Origin& o = model.origin;
-  const bool ordered =
-      model.binary() ? model.labels[0] > model.labels[1] : std::ranges::is_sorted(model.labels);
-  const bool known = s.rest ? s.rows >= model.labels.size() : model.labels.size() > 1;
-  const double step = 1 / (s.lambda * (static_cast<double>(s.t0) + static_cast<double>(s.rows)));
-  if (!ordered || !known || s.rows == 0 || s.t0 >= kMaxSteps || s.rows > kMaxSteps - s.t0 ||
-      !(s.lambda > 0) || !(step > 0 && std::isfinite(step)) || !(s.loss >= 0) ||
-      s.errors > s.rows || o.solver != "stream" || o.rows != 0) {
-    file.reject("content", "the state of the stream makes no sense");
-  }
-  // Columns of `auto` that counts from 1 are kept one lower than their numbers.
-  const int base = static_cast<int>(s.index_base);
-  if (s.index_base == IndexBase::automatic ? model.index_base == 1 && model.features == 0xffffffffU
-                                           : model.index_base != base) {
-    file.reject("content", "the index base of the stream makes no sense");
-  }
-}
-
-void add_shared(const SharedRows& shared, std::vector<Tensor>& tensors) {
-  tensors.push_back(tensor<double>(kCommon, {shared.common.size()}, shared.common));
-  tensors.push_back(tensor<std::uint64_t>(kEnds, {shared.ends.size()}, shared.ends));
-  tensors.push_back(tensor<std::uint32_t>(kPlanes, {shared.rows.size()}, shared.rows));
-  tensors.push_back(tensor<double>(kSums, {shared.values.size()}, shared.values));
-}
-
-SharedRows read_shared(const TensorFile& file, std::uint64_t planes, std::uint64_t width) {
-  const auto shape = file.shape(kPlanes);
-  const std::uint64_t count = shape.empty() ? 0 : shape[0];
-  const auto common = file.get<double>(kCommon, std::array{width});
-  const auto ends = file.get<std::uint64_t>(kEnds, std::array{width});
-  const auto rows = file.get<std::uint32_t>(kPlanes, std::array{count});
-  const auto values = file.get<double>(kSums, std::array{count});
-  if (!all_finite(common) || !all_finite(values)) {
-    file.reject("content", "sums that are not finite");
-  }
-  if (!std::ranges::is_sorted(ends) || (width == 0 ? 0 : ends.back()) != count) {
-    file.reject("content", "sums do not belong to columns");
-  }
-  std::uint64_t k = 0;
-  for (const std::uint64_t end : ends) {
-    for (const std::uint64_t first = k; k < end; ++k) {
-      if (rows[k] < planes && (k == first || rows[k] > rows[k - 1])) continue;
-      file.reject("content", "hyperplanes of a column that do not ascend or are not there");
-    }
-  }
-  return {{common.begin(), common.end()},
-          {ends.begin(), ends.end()},
-          {rows.begin(), rows.end()},
-          {values.begin(), values.end()}};
 }
 
 }  // namespace hinge

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "files/tensor_file.h"
 #include "hinge/model.h"
 
 namespace hinge {
@@ -33,12 +32,5 @@ bool are_shared(std::uint64_t planes, std::uint64_t width, std::uint64_t entries
 
 // Of a model that is shared(): which problems have a weight that is not 0.
 std::vector<bool> have_weights(const Model& model);
-
-// What only the model of a stream can get wrong, its arrays aside. Throws Failure.
-void check_stream(const TensorFile& file, const Model& model);
-
-// The arrays of a file; and back, checked. They do not outlive `shared`.
-void add_shared(const SharedRows& shared, std::vector<Tensor>& tensors);
-SharedRows read_shared(const TensorFile& file, std::uint64_t planes, std::uint64_t width);
 
 }  // namespace hinge

@@ -245,7 +245,7 @@ std::vector<Mark> marks_of_rows(const std::string& path, const ReadOptions& opti
     sum.add(std::as_bytes(std::span(m.columns, m.full ? m.features : m.nonzeros())));
     sum.add(std::as_bytes(std::span(m.values, m.nonzeros())));
   });
-  sum.add(std::as_bytes(data.labels()));
+  sum.add(data.row_labels().bytes());
   sum.add(std::as_bytes(data.weights()));
   return {{.sum = sum.value()}};
 }
@@ -267,7 +267,7 @@ Dataset renumber(const Dataset& data, std::uint64_t features, int base) {
       m.full = false;
     }
     m.features = features;
-    return DatasetBuilder::wrap(m, data.labels(), data.weights(), base, owner);
+    return DatasetBuilder::wrap(m, data.row_labels(), data.weights(), base, owner);
   });
 }
 

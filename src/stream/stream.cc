@@ -55,6 +55,10 @@ Result<StreamPrediction> Stream::learn_one(std::span<const std::uint32_t> column
 Result<void> Stream::learn_batch(const Dataset& rows, std::vector<StreamPrediction>& predictions,
                                  const Range& range) {
   return guard([&] {
+    if (rows.label_kind() != LabelKind::numbers) {
+      fail("data.label.kind", fmt::format("a stream learns labels that are whole numbers, not {}",
+                                          to_string(rows.label_kind())));
+    }
     rows.visit([&](const auto& m) {
       const std::uint64_t first = std::min(range.first, m.rows);
       const std::uint64_t last = first + std::min(range.count, m.rows - first);

@@ -24,12 +24,14 @@ constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a t
 TrainingMemory check_data(const Dataset& data, const GlobalShape& whole,
                           const TrainOptions& options, SolverChoice& choice, bool start,
                           std::vector<Error>& warnings) {
+  take(data.check_classes());
+  const auto text = [&](std::int64_t label) { return escape(data.class_names().text(label)); };
   const Solver solver = choice.solver;
   const std::size_t classes = whole.classes.size();
   if (whole.rows == 0) fail("data.empty", "no rows");
   if (classes < 2) {
     fail("data.one-class",
-         fmt::format("all {} rows have label {}", whole.rows, whole.classes[0].label),
+         fmt::format("all {} rows have label {}", whole.rows, text(whole.classes[0].label)),
          "a classifier needs rows of at least two classes");
   }
   if (classes > options.max_classes) {
@@ -115,7 +117,7 @@ TrainingMemory check_data(const Dataset& data, const GlobalShape& whole,
     warnings.push_back(make_warning(
         "data.rare-class",
         fmt::format("few rows in {} of the classes (first: class {} has {} of {} rows)",
-                    std::ranges::count_if(whole.classes, rare), first->label, first->rows,
+                    std::ranges::count_if(whole.classes, rare), text(first->label), first->rows,
                     whole.rows)));
   }
   return need;
@@ -173,8 +175,8 @@ void check_costs(const Dataset& data, const GlobalShape& whole, std::span<const 
   if (comm != nullptr) comm->sum(sums);
   for (std::size_t k = 0; k < sums.size(); ++k) {
     if (!(sums[k] > 0)) {
-      fail("data.weights.zero",
-           fmt::format("all rows of class {} have weight 0", classes[k].label));
+      fail("data.weights.zero", fmt::format("all rows of class {} have weight 0",
+                                            escape(data.class_names().text(classes[k].label))));
     }
     if (!std::isfinite(sums[k])) fail("data.weight", "the sum of the row weights overflows");
   }

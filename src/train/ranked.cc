@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "data/columns.h"
 #include "data/survey.h"
+#include "files/checksum.h"
 #include "hinge/version.h"
 
 namespace hinge {
@@ -75,6 +76,22 @@ void check_supported(const TrainOptions& options, const TrainControl& control, S
   if (!control.checkpoint.path.empty()) unsupported("--checkpoint was asked for, with Pegasos");
 }
 
+namespace {
+
+// What there is to say of labels that are no whole numbers; of these nothing. By the same label all
+// ranks must mean the same class.
+std::string other_labels(const Labels& labels) {
+  if (labels.kind() == LabelKind::numbers) return "";
+  Checksum sum;
+  for (const std::string& name : labels.names().list()) {
+    sum.add(std::as_bytes(std::span(name.c_str(), name.size() + 1)));  // with the zero at its end
+  }
+  return fmt::format(", and labels that are {} ({})", to_string(labels.kind()),
+                     to_hex(sum.value()));
+}
+
+}  // namespace
+
 void agree_on(const TrainOptions& options, const Dataset& data, Comm& comm) {
   comm.agree("version", std::string(version()));
   std::string asked;
@@ -85,7 +102,7 @@ void agree_on(const TrainOptions& options, const Dataset& data, Comm& comm) {
   comm.agree("options", asked);
   comm.agree("index base", std::to_string(data.index_base()));
   comm.agree("precision", data.precision() == Precision::f32 ? "f32" : "f64");
-  comm.agree("features", std::to_string(data.features()));
+  comm.agree("features", std::to_string(data.features()) + other_labels(data.row_labels()));
 }
 
 std::vector<std::uint32_t> occurring_columns(const Dataset& data, Pool& pool, Comm& comm) {

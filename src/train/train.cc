@@ -319,6 +319,7 @@ class Trainer {
   void prepare(std::vector<Error>& warnings) {
     Model& model = shape_.model;
     for (const LabelCount& c : t_.whole.classes) model.labels.push_back(c.label);
+    model.class_names = t_.data.class_names();
     if (model.binary()) std::swap(model.labels[0], model.labels[1]);  // positive, the larger, first
     model.problems.resize(model.binary() ? 1 : model.labels.size());
     for (std::size_t k = 0; k < model.problems.size(); ++k)
@@ -396,7 +397,7 @@ class Trainer {
     std::vector<std::int64_t> labels = start.labels, ours = shape_.model.labels;
     std::ranges::sort(labels);
     std::ranges::sort(ours);
-    if (labels != ours)
+    if (labels != ours || start.class_names != shape_.model.class_names)
       fail("model.start", "the model to start from has other labels than the data");
     for (const BinaryProblem& problem : start.problems) {
       if (problem.bias != 0 && shape_.model.origin.bias_feature == 0) {

@@ -199,7 +199,8 @@ bool bias_follows(const Model& model, std::size_t k) {
 std::string wrong_labels(const Model& model, const Dataset& data) {
   std::vector<std::int64_t> labels = model.labels;
   std::ranges::sort(labels);
-  if (!std::ranges::equal(labels, data.classes(), {}, {}, &LabelCount::label)) {
+  if (!std::ranges::equal(labels, data.classes(), {}, {}, &LabelCount::label) ||
+      model.class_names != data.class_names()) {
     return "its labels are not the classes of the data";
   }
   for (std::size_t k = 0; k < model.problems.size(); ++k) {

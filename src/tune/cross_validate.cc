@@ -67,10 +67,11 @@ Result<std::vector<Metrics>> cross_validate_path(const Dataset& data, int folds,
       fail("usage.value", "cross-validation trains several times: it takes no checkpoints");
     }
     if (folds < 2) fail("usage.value", fmt::format("folds: expected at least 2, got {}", folds));
+    take(data.check_classes());
     for (const LabelCount& c : data.classes()) {
       if (c.rows < static_cast<std::uint64_t>(folds)) {
-        fail("data.folds",
-             fmt::format("class {} has {} rows, too few for {} folds", c.label, c.rows, folds));
+        fail("data.folds", fmt::format("class {} has {} rows, too few for {} folds",
+                                       escape(data.class_names().text(c.label)), c.rows, folds));
       }
     }
     const std::vector<int> part = deal(data, folds, options.seed);

@@ -1386,7 +1386,7 @@ DAMAGED_MODELS = [  # of SPARSE
     Damaged("M11 escapes and a format in a name", lambda file: file.to_bytes(
         lambda header: header.update({"\x1b[31m\n%n": {"dtype": "%s", "shape": [], "data_offsets": [0, 0]}})),
             "model.header", r"\\x1b\[31m\\x0a%n"),
-    Damaged("M14 newer version", field("version", "3"), "model.version", "in format 3"),
+    Damaged("M14 newer version", field("version", "4"), "model.version", "in format 4"),
 ]
 
 

@@ -404,7 +404,7 @@ TEST_F(HostileDataFile, Metadata) {
            {"features", "99999999999999999999", "cache.header"},
            {"index_base", "2", "cache.header"},
            {"index_base", "one", "cache.header"},
-           {"version", "3", "cache.version"},
+           {"version", "4", "cache.version"},
            {"version", "", "cache.version"},
            {"format", "hinge.model", "cache.magic"},
            {"format", "other", "cache.magic"}}) {

@@ -15,14 +15,14 @@
 namespace hinge {
 namespace {
 
-using Labels = std::vector<std::int64_t>;
+using LabelList = std::vector<std::int64_t>;
 using Scores = std::vector<double>;
 using Table = std::vector<std::vector<std::uint64_t>>;
 
 // Rows without features: only their labels matter here.
-Dataset rows_with(const Labels& labels) {
+Dataset rows_with(const LabelList& labels) {
   struct Owned {
-    Labels labels;
+    LabelList labels;
     std::vector<std::uint64_t> offsets;
   };
   auto owned = std::make_shared<Owned>();
@@ -34,7 +34,7 @@ Dataset rows_with(const Labels& labels) {
   return std::move(data).value();
 }
 
-Model model_of(const Labels& labels) {
+Model model_of(const LabelList& labels) {
   Model model;
   model.labels = labels;
   model.problems.resize(labels.size() == 2 ? 1 : labels.size());
@@ -42,14 +42,14 @@ Model model_of(const Labels& labels) {
   return model;
 }
 
-Metrics measure(const Model& model, const Labels& truth, const Predictions& predictions) {
+Metrics measure(const Model& model, const LabelList& truth, const Predictions& predictions) {
   Result<Metrics> metrics = evaluate(model, rows_with(truth), predictions);
   if (!metrics.ok()) throw std::runtime_error(to_string(metrics.error()));
   return std::move(metrics).value();
 }
 
 // A binary model with labels +1 and -1 whose scores decide.
-Metrics measure_binary(const Labels& truth, const Scores& scores) {
+Metrics measure_binary(const LabelList& truth, const Scores& scores) {
   Predictions predictions;
   predictions.scores = scores;
   for (const double score : scores) predictions.labels.push_back(score > 0 ? 1 : -1);
@@ -57,7 +57,7 @@ Metrics measure_binary(const Labels& truth, const Scores& scores) {
 }
 
 // AUC by counting pairs: a positive above a negative 1, level with it 1/2.
-double auc_by_pairs(const Labels& truth, const Scores& scores) {
+double auc_by_pairs(const LabelList& truth, const Scores& scores) {
   double sum = 0, pairs = 0;
   for (std::size_t i = 0; i < truth.size(); ++i) {
     for (std::size_t j = 0; j < truth.size(); ++j) {
@@ -70,7 +70,7 @@ double auc_by_pairs(const Labels& truth, const Scores& scores) {
 }
 
 // Average precision by its definition: over the thresholds, precision times what recall gains.
-double precision_by_thresholds(const Labels& truth, const Scores& scores) {
+double precision_by_thresholds(const LabelList& truth, const Scores& scores) {
   Scores thresholds = scores;
   std::ranges::sort(thresholds, std::greater<>());
   thresholds.erase(std::unique(thresholds.begin(), thresholds.end()), thresholds.end());
@@ -101,7 +101,7 @@ TEST(Metrics, BinaryByHand) {
   EXPECT_DOUBLE_EQ(m.f1, 4.0 / 7);   // 2 * 2 hits / (4 predicted + 3 true)
   EXPECT_DOUBLE_EQ(m.auc, 6.0 / 9);  // 3 + 2 + 1 of 3 * 3 pairs
   EXPECT_DOUBLE_EQ(m.average_precision, (1.0 / 1 + 2.0 / 3 + 3.0 / 5) / 3);
-  EXPECT_EQ(m.labels, (Labels{-1, 1}));
+  EXPECT_EQ(m.labels, (LabelList{-1, 1}));
   EXPECT_EQ(m.confusion, (Table{{1, 2}, {1, 2}}));
   EXPECT_EQ(m.rejected, 0U);
   EXPECT_EQ(m.unseen_labels, 0U);
@@ -144,7 +144,7 @@ TEST(Metrics, RankingAgreesWithItsDefinition) {
   for (int round = 0; round < 60; ++round) {
     const std::uint64_t rows = 2 + random.below(120);
     const std::uint64_t levels = round % 3 == 0 ? 4 : 1000000;  // many ties, or few
-    Labels truth;
+    LabelList truth;
     Scores scores;
     for (std::uint64_t i = 0; i < rows; ++i) {
       truth.push_back(random.below(3) == 0 ? 1 : -1);
@@ -163,7 +163,7 @@ TEST(Metrics, OneClassInTheData) {
   EXPECT_DOUBLE_EQ(positive.precision, 1);
   EXPECT_DOUBLE_EQ(positive.recall, 2.0 / 3);
   EXPECT_EQ(positive.auc, 0.5);
-  EXPECT_EQ(positive.labels, (Labels{-1, 1}));
+  EXPECT_EQ(positive.labels, (LabelList{-1, 1}));
   const Metrics negative = measure_binary({-1, -1}, {1, -2});
   EXPECT_DOUBLE_EQ(negative.accuracy, 0.5);
   EXPECT_EQ(negative.precision, 0);  // 0 of 1
@@ -181,7 +181,7 @@ TEST(Metrics, LabelsTheModelDoesNotKnow) {
   const Metrics m = measure_binary({1, -1, 7, 7}, {1, -1, 1, -1});
   EXPECT_EQ(m.unseen_labels, 2U);
   EXPECT_DOUBLE_EQ(m.accuracy, 0.5);
-  EXPECT_EQ(m.labels, (Labels{-1, 1, 7}));
+  EXPECT_EQ(m.labels, (LabelList{-1, 1, 7}));
   EXPECT_EQ(m.confusion, (Table{{1, 0, 0}, {0, 1, 0}, {1, 1, 0}}));
   EXPECT_DOUBLE_EQ(m.precision, 0.5);
   EXPECT_DOUBLE_EQ(m.recall, 1);
@@ -189,7 +189,7 @@ TEST(Metrics, LabelsTheModelDoesNotKnow) {
 
 // Classes 1, 2, 3; the scores of a row stand in that order.
 struct ThreeClasses {
-  Labels truth = {1, 1, 2, 2, 3};
+  LabelList truth = {1, 1, 2, 2, 3};
   Predictions predictions;
   ThreeClasses() {
     predictions.labels = {1, 2, 2, 3, 3};
@@ -248,7 +248,7 @@ TEST(Metrics, PredictionsOfOtherRowsAreRefused) {
   Predictions predictions;
   predictions.labels = {1, 1};
   predictions.scores = {1, 1};
-  for (const Labels& truth : {Labels{1}, Labels{1, -1, 1}}) {
+  for (const LabelList& truth : {LabelList{1}, LabelList{1, -1, 1}}) {
     const Result<Metrics> m = evaluate(model_of({1, -1}), rows_with(truth), predictions);
     ASSERT_FALSE(m.ok());
     EXPECT_EQ(m.error().id, "usage.value");

@@ -592,7 +592,7 @@ TEST_F(ModelFile, WitnessMustFit) {
 }
 
 TEST_F(ModelFile, OtherVersionsAndFormats) {
-  EXPECT_EQ(verdict_edit("version", "1", "3"), "model.version");
+  EXPECT_EQ(verdict_edit("version", "1", "4"), "model.version");
   EXPECT_EQ(verdict_edit("version", "1", "10"), "model.version");
   EXPECT_EQ(verdict_edit("format", "hinge.model", "hinge.cache"), "model.magic");
   for (const char* key :
@@ -604,7 +604,7 @@ TEST_F(ModelFile, OtherVersionsAndFormats) {
 TEST_F(ModelFile, NewerVersionIsNamed) {
   save(make_model({}), folder_ / "good");
   Parts parts(folder_ / "good");
-  parts.metadata["version"] = "3";
+  parts.metadata["version"] = "4";
   parts.metadata["written_by"] = "hinge 9.8 \x1b[31m";
   parts.write(folder_ / "bad");
   const Result<Model> model = load_model(folder_ / "bad");
