@@ -1,16 +1,19 @@
+// Map: ranks -> classes -> memory -> options that need the data, row weights -> warnings.
 #include "train/checks.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/pool.h"
 #include "data/columns.h"
-#include "data/memory.h"
-#include "data/survey.h"
 #include "solve/solver.h"
 #include "solve/sweep.h"
 
@@ -19,27 +22,70 @@ namespace {
 
 constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a thousand times larger
 
+[[noreturn]] void unsupported(const std::string& what, std::string help = {}) {
+  fail("mpi.unsupported", what + ", which several ranks cannot do", std::move(help));
+}
+
 }  // namespace
 
-TrainingMemory check_data(const Dataset& data, const GlobalShape& whole,
-                          const TrainOptions& options, SolverChoice& choice, bool start,
-                          std::vector<Error>& warnings) {
-  const Solver solver = choice.solver;
-  const std::size_t classes = whole.classes.size();
-  if (whole.rows == 0) fail("data.empty", "no rows");
+void check_ranks(const Plan& plan, const TrainControl& control, int ranks) {
+  const TrainOptions& options = plan.options;
+  const Solver solver = plan.choice.solver;
+  if (!options.pegasos.kernel.linear())
+    unsupported("--kernel: training with a kernel was asked for");
+  if (options.free_bias) {
+    unsupported("--bias free: an intercept that is not regularised was asked for",
+                "--bias 1 has one that is");
+  }
+  if (solver == Solver::newton) {
+    unsupported("--solver newton was asked for",
+                "auto, dual, pegasos and the cutting planes can: cpa, ocas, ocas3, active, focus");
+  }
+  if (solver == Solver::dual && plan.start != nullptr) {
+    unsupported("--start: descent from a proof was asked for",
+                "--solver focus begins at any model");
+  }
+  if (solver != Solver::pegasos) return;
+  const PegasosOptions& asked = options.pegasos;
+  if (asked.batch != 0 && asked.batch < static_cast<std::uint64_t>(ranks)) {
+    unsupported(
+        fmt::format("--batch {}: a step with less than a row a rank was asked for", asked.batch),
+        "a step is a message to all: give --batch a thousand or so");
+  }
+  if (asked.sampling == Sampling::replace) unsupported("--sampling replace was asked for");
+  if (asked.iterate == Iterate::random || asked.iterate == Iterate::best_of) {
+    unsupported("--iterate: a point drawn by lot was asked for");
+  }
+  if (asked.projection) unsupported("--projection on was asked for");
+  if (plan.start != nullptr || asked.t0) unsupported("--start or --t0 was asked for, with Pegasos");
+  if (!control.checkpoint.path.empty()) unsupported("--checkpoint was asked for, with Pegasos");
+}
+
+void check_classes(const Plan& plan) {
+  const GlobalShape& shape = plan.shape;
+  const std::size_t classes = shape.classes.size();
+  if (shape.rows == 0) fail("data.empty", "no rows");
   if (classes < 2) {
     fail("data.one-class",
-         fmt::format("all {} rows have label {}", whole.rows, whole.classes[0].label),
+         fmt::format("all {} rows have label {}", shape.rows, shape.classes[0].label),
          "a classifier needs rows of at least two classes");
   }
-  if (classes > options.max_classes) {
+  if (classes > plan.options.max_classes) {
     fail("limit.classes",
          fmt::format("{} different labels would need {:.1f} GiB of weights; at most {} classes are "
                      "trained",
-                     classes, static_cast<double>(classes * data.features()) * 8 / 0x1p30,
-                     options.max_classes),
+                     classes, static_cast<double>(classes * plan.data.features()) * 8 / 0x1p30,
+                     plan.options.max_classes),
          "are these labels, or numbers to be predicted?");
   }
+}
+
+// ---- Memory.
+
+TrainingMemory check_memory(const Dataset& data, const GlobalShape& shape,
+                            const TrainOptions& options, SolverChoice& choice, bool start) {
+  const Solver solver = choice.solver;
+  const std::size_t classes = shape.classes.size();
   const std::uint64_t planes = classes == 2 ? 1 : classes;
   const auto threads =
       static_cast<std::uint64_t>(options.threads > 0 ? options.threads : available_cores());
@@ -104,20 +150,6 @@ TrainingMemory check_data(const Dataset& data, const GlobalShape& whole,
          fmt::format("training needs about {:.3g} MiB, --memory allows {:.3g} MiB",
                      need.all() / 0x1p20, static_cast<double>(options.memory) / 0x1p20));
   }
-  if (whole.nonzeros == 0) {
-    warnings.push_back(make_warning("data.all-zero", "no row has a feature that is not zero"));
-  }
-  const auto rare = [&](const LabelCount& c) {
-    return c.rows < kRareRows && c.rows * 1000 < whole.rows;
-  };
-  const auto first = std::ranges::find_if(whole.classes, rare);
-  if (first != whole.classes.end()) {
-    warnings.push_back(make_warning(
-        "data.rare-class",
-        fmt::format("few rows in {} of the classes (first: class {} has {} of {} rows)",
-                    std::ranges::count_if(whole.classes, rare), first->label, first->rows,
-                    whole.rows)));
-  }
   return need;
 }
 
@@ -127,7 +159,85 @@ std::uint64_t kernel_memory(const TrainOptions& options, double need) {
   return static_cast<std::uint64_t>(std::max(0.0, static_cast<double>(options.memory) - need));
 }
 
-void check_scale(const Survey& seen, std::vector<Error>& warnings) {
+// ---- Options that need the data, and row weights.
+
+void check_options(const Plan& plan) {
+  const PegasosOptions& pegasos = plan.options.pegasos;
+  const Model& model = plan.report_template.model;
+  if (pegasos.batch > plan.shape.rows) {
+    fail("usage.value", fmt::format("--batch: expected at most the {} rows of the data, got {}",
+                                    plan.shape.rows, pegasos.batch));
+  }
+  if (!model.kernel.linear() && plan.data.rows() >= UINT32_MAX) {
+    fail("usage.value", "--kernel: takes less than 2^32 - 1 rows");
+  }
+  if (plan.choice.solver == Solver::pegasos && plan.warm_starts && pegasos.t0 == 0) {
+    fail("usage.value", "--t0: with several costs expected at least 1: step 1 forgets the last");
+  }
+  if (plan.start == nullptr) return;
+  const Model& start = *plan.start;
+  if (!model.kernel.linear()) {
+    fail("usage.value", "--start: training with a kernel begins at 0");
+  }
+  if (!start.kernel.linear()) fail("model.start", "the model to start from has a kernel");
+  if (plan.choice.solver == Solver::pegasos && pegasos.t0 == 0) {
+    fail("usage.value", "--t0: with --start expected at least 1: step 1 forgets where it began");
+  }
+  if (start.index_base != plan.data.index_base()) {
+    fail("model.start",
+         fmt::format("the model to start from counts features from {}, the data from {}",
+                     start.index_base, plan.data.index_base()));
+  }
+  std::vector<std::int64_t> labels = start.labels, ours = model.labels;
+  std::ranges::sort(labels);
+  std::ranges::sort(ours);
+  if (labels != ours) fail("model.start", "the model to start from has other labels than the data");
+  for (const BinaryProblem& problem : start.problems) {
+    if (problem.bias != 0 && model.origin.bias_feature == 0) {
+      fail("model.start", "the model to start from has a bias, and training has none",
+           "give --bias a number, or free");
+    }
+  }
+}
+
+void check_row_weights(const Plan& plan, Comm* comm) {
+  const std::vector<LabelCount>& classes = plan.shape.classes;
+  std::vector<double> sums(classes.size());
+  for (std::size_t i = 0; i < plan.row_weights.size(); ++i) {
+    const auto found =
+        std::ranges::lower_bound(classes, plan.data.labels()[i], {}, &LabelCount::label);
+    sums[static_cast<std::size_t>(found - classes.begin())] += plan.row_weights[i];
+  }
+  if (comm != nullptr) comm->sum(sums);
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    if (!(sums[k] > 0)) {
+      fail("data.weights.zero",
+           fmt::format("all rows of class {} have weight 0", classes[k].label));
+    }
+    if (!std::isfinite(sums[k])) fail("data.weight", "the sum of the row weights overflows");
+  }
+}
+
+// ---- Warnings.
+
+void warn_of_rows(const GlobalShape& shape, std::vector<Error>& warnings) {
+  if (shape.nonzeros == 0) {
+    warnings.push_back(make_warning("data.all-zero", "no row has a feature that is not zero"));
+  }
+  const auto rare = [&](const LabelCount& c) {
+    return c.rows < kRareRows && c.rows * 1000 < shape.rows;
+  };
+  const auto first = std::ranges::find_if(shape.classes, rare);
+  if (first != shape.classes.end()) {
+    warnings.push_back(make_warning(
+        "data.rare-class",
+        fmt::format("few rows in {} of the classes (first: class {} has {} of {} rows)",
+                    std::ranges::count_if(shape.classes, rare), first->label, first->rows,
+                    shape.rows)));
+  }
+}
+
+void warn_of_scale(const Survey& seen, std::vector<Error>& warnings) {
   constexpr double kSpan = 15;  // decades
   if (seen.largest == 0) return;
   // In decades: the ratio itself may overflow.
@@ -139,14 +249,14 @@ void check_scale(const Survey& seen, std::vector<Error>& warnings) {
   }
 }
 
-std::vector<ClassWeight> class_weights(const GlobalShape& whole, const TrainOptions& options,
+std::vector<ClassWeight> class_weights(const GlobalShape& shape, const TrainOptions& options,
                                        std::vector<Error>& warnings) {
   std::vector<ClassWeight> factors;
-  for (const LabelCount& c : whole.classes) {
+  for (const LabelCount& c : shape.classes) {
     double factor = 1;
     if (options.balanced) {
-      factor = static_cast<double>(whole.rows) /
-               (static_cast<double>(whole.classes.size()) * static_cast<double>(c.rows));
+      factor = static_cast<double>(shape.rows) /
+               (static_cast<double>(shape.classes.size()) * static_cast<double>(c.rows));
     }
     for (const ClassWeight& w : options.class_weights) {
       if (w.label == c.label) factor *= w.factor;
@@ -154,30 +264,12 @@ std::vector<ClassWeight> class_weights(const GlobalShape& whole, const TrainOpti
     if (factor != 1) factors.push_back({c.label, factor});
   }
   for (const ClassWeight& w : options.class_weights) {
-    if (std::ranges::find(whole.classes, w.label, &LabelCount::label) == whole.classes.end()) {
+    if (std::ranges::find(shape.classes, w.label, &LabelCount::label) == shape.classes.end()) {
       warnings.push_back(make_warning(
           "usage.class-weight", fmt::format("no row has label {}; its weight is unused", w.label)));
     }
   }
   return factors;
-}
-
-void check_costs(const Dataset& data, const GlobalShape& whole, std::span<const double> costs,
-                 Comm* comm) {
-  const std::vector<LabelCount>& classes = whole.classes;
-  std::vector<double> sums(classes.size());
-  for (std::size_t i = 0; i < costs.size(); ++i) {
-    const auto found = std::ranges::lower_bound(classes, data.labels()[i], {}, &LabelCount::label);
-    sums[static_cast<std::size_t>(found - classes.begin())] += costs[i];
-  }
-  if (comm != nullptr) comm->sum(sums);
-  for (std::size_t k = 0; k < sums.size(); ++k) {
-    if (!(sums[k] > 0)) {
-      fail("data.weights.zero",
-           fmt::format("all rows of class {} have weight 0", classes[k].label));
-    }
-    if (!std::isfinite(sums[k])) fail("data.weight", "the sum of the row weights overflows");
-  }
 }
 
 }  // namespace hinge
