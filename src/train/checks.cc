@@ -13,8 +13,8 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/pool.h"
+#include "base/range.h"
 #include "data/columns.h"
-#include "solve/solver.h"
 #include "solve/sweep.h"
 
 namespace hinge {
@@ -22,43 +22,43 @@ namespace {
 
 constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a thousand times larger
 
-[[noreturn]] void unsupported(const std::string& what, std::string help = {}) {
-  fail("mpi.unsupported", what + ", which several ranks cannot do", std::move(help));
-}
-
 }  // namespace
 
-void check_ranks(const Plan& plan, const TrainControl& control, int ranks) {
+void check_ranks(const Plan& plan, int ranks) {
   const TrainOptions& options = plan.options;
-  const Solver solver = plan.choice.solver;
-  if (!options.pegasos.kernel.linear())
-    unsupported("--kernel: training with a kernel was asked for");
-  if (options.free_bias) {
-    unsupported("--bias free: an intercept that is not regularised was asked for",
-                "--bias 1 has one that is");
+  const SolverTraits& traits = plan.traits();
+  if (!options.pegasos.kernel.linear()) {
+    fail_on_ranks("--kernel: training with a kernel was asked for");
   }
-  if (solver == Solver::newton) {
-    unsupported("--solver newton was asked for",
-                "auto, dual, pegasos and the cutting planes can: cpa, ocas, ocas3, active, focus");
+  if (options.free_bias && !traits.on_ranks.free_bias) {
+    fail_on_ranks("--bias free: an intercept that is not regularised was asked for",
+                  "--bias 1 has one that is");
   }
-  if (solver == Solver::dual && plan.start != nullptr) {
-    unsupported("--start: descent from a proof was asked for",
-                "--solver focus begins at any model");
+  if (!traits.on_ranks.offered) {
+    const auto can = [](const SolverTraits& other) { return other.on_ranks.offered; };
+    const std::vector<std::string_view> others = names_where([&](const SolverTraits& other) {
+      return can(other) && other.options != OptionGroup::planes;
+    });
+    const std::vector<std::string_view> planes = names_where([&](const SolverTraits& other) {
+      return can(other) && other.options == OptionGroup::planes;
+    });
+    fail_on_ranks(fmt::format("--solver {} was asked for", traits.name),
+                  fmt::format("auto, {} and the cutting planes can: {}", Choice{others}.list(),
+                              Choice{planes}.list()));
   }
-  if (solver != Solver::pegasos) return;
-  const PegasosOptions& asked = options.pegasos;
-  if (asked.batch != 0 && asked.batch < static_cast<std::uint64_t>(ranks)) {
-    unsupported(
-        fmt::format("--batch {}: a step with less than a row a rank was asked for", asked.batch),
-        "a step is a message to all: give --batch a thousand or so");
+  if (traits.check_ranks != nullptr) {
+    traits.check_ranks({.options = options,
+                        .start = plan.start != nullptr,
+                        .checkpoint = plan.keeps_states,
+                        .ranks = ranks});
   }
-  if (asked.sampling == Sampling::replace) unsupported("--sampling replace was asked for");
-  if (asked.iterate == Iterate::random || asked.iterate == Iterate::best_of) {
-    unsupported("--iterate: a point drawn by lot was asked for");
+  // What a solver has no words of its own for.
+  if (plan.start != nullptr && traits.on_ranks.starts == Starts::at_zero) {
+    fail_on_ranks("--start was asked for");
   }
-  if (asked.projection) unsupported("--projection on was asked for");
-  if (plan.start != nullptr || asked.t0) unsupported("--start or --t0 was asked for, with Pegasos");
-  if (!control.checkpoint.path.empty()) unsupported("--checkpoint was asked for, with Pegasos");
+  if (plan.keeps_states && !traits.on_ranks.checkpoints) {
+    fail_on_ranks("--checkpoint was asked for");
+  }
 }
 
 void check_classes(const Plan& plan) {
@@ -84,13 +84,13 @@ void check_classes(const Plan& plan) {
 
 TrainingMemory check_memory(const Dataset& data, const GlobalShape& shape,
                             const TrainOptions& options, SolverChoice& choice, bool start) {
-  const Solver solver = choice.solver;
+  const SolverTraits& traits = traits_of(choice.solver);
   const std::size_t classes = shape.classes.size();
   const std::uint64_t planes = classes == 2 ? 1 : classes;
   const auto threads =
       static_cast<std::uint64_t>(options.threads > 0 ? options.threads : available_cores());
   SweepShape sweep;
-  if (solver == Solver::pegasos) {
+  if (traits.sweeps) {
     sweep.kernel = !options.pegasos.kernel.linear();
     sweep.planes = std::min(planes, kSweepClasses * (sweep.kernel ? 1 : threads));
     if (options.pegasos.budget > 0) sweep.planes = planes;
@@ -101,43 +101,39 @@ TrainingMemory check_memory(const Dataset& data, const GlobalShape& shape,
     sweep.planes = std::min(planes, kSweepClasses * threads);  // the one that comes first
   }
   TrainingMemory need = training_memory(data, planes, sweep);
-  const std::size_t abreast = costs_abreast(solver, planes);
+  const std::size_t abreast = costs_abreast(traits, planes);
   if (!options.path.empty()) {  // the models, and where others begin
     const std::size_t ends = abreast > 1 ? options.path.size() / 2 + 1 : 1;
     need.weights *= static_cast<double>(options.path.size() + ends);
     need.work += 8 * static_cast<double>(planes * ends) * static_cast<double>(data.rows());
   }
-  if (solver != Solver::pegasos) {
+  if (traits.memory != nullptr) {
     const bool sparse = are_sparse(data.nonzeros(), data.features(), planes);
     const std::uint64_t dimension =
         choice.columns.value_or(sparse ? std::min(data.nonzeros(), data.features())
                                        : data.features()) +
         1;
-    const double gap = options.gap.value_or(kDefaultGap);
-    const double dual = dual_memory(data, dimension, gap, options.free_bias);
-    const double one = solver == Solver::newton ? newton_memory(data, dimension)
-                       : solver == Solver::dual
-                           ? dual
-                           : planes_memory(data, dimension, solver, options.planes);
+    const MemoryShape rows = {.data = data,
+                              .dimension = dimension,
+                              .gap = options.gap.value_or(traits.default_gap),
+                              .options = options};
+    const double one = traits.memory(rows);
     // Solved side by side.
     const std::uint64_t problems =
         planes * std::clamp<std::uint64_t>(options.path.size(), 1, abreast);
-    const double all = one * static_cast<double>(std::min(problems, threads));
+    const auto together = static_cast<double>(std::min(problems, threads));
+    const double all = one * together;
     if (all > 0.9 * static_cast<double>(physical_memory())) {
-      const std::string_view what = solver == Solver::newton ? "the matrices"
-                                    : solver == Solver::dual ? "the variables"
-                                                             : "the planes";
       fail("memory.model",
-           fmt::format("{} of --solver {} would need {:.1f} GiB", what, to_string(solver),
+           fmt::format("{} of --solver {} would need {:.1f} GiB", traits.memory_is_for, traits.name,
                        all / 0x1p30),
-           solver == Solver::newton ? "--solver dual needs less"
-           : solver == Solver::dual ? "lower --threads"
-                                    : "lower --planes");
+           std::string(traits.less_memory));
     }
     need.work += all;
     if (choice.may_change && options.memory > 0) {
-      const double both = std::max(dual, newton_memory(data, dimension));
-      const double more = (both - one) * static_cast<double>(std::min(problems, threads));
+      const double both =
+          std::max(traits_of(Solver::dual).memory(rows), traits_of(Solver::newton).memory(rows));
+      const double more = (both - one) * together;
       choice.may_change = need.all() + more <= static_cast<double>(options.memory);
     }
   }
@@ -171,16 +167,16 @@ void check_options(const Plan& plan) {
   if (!model.kernel.linear() && plan.data.rows() >= UINT32_MAX) {
     fail("usage.value", "--kernel: takes less than 2^32 - 1 rows");
   }
-  if (plan.choice.solver == Solver::pegasos && plan.warm_starts && pegasos.t0 == 0) {
+  if (plan.warm_starts && pegasos.t0 == 0) {
     fail("usage.value", "--t0: with several costs expected at least 1: step 1 forgets the last");
   }
   if (plan.start == nullptr) return;
   const Model& start = *plan.start;
-  if (!model.kernel.linear()) {
+  if (!model.kernel.linear() && plan.traits().with_kernel.starts == Starts::at_zero) {
     fail("usage.value", "--start: training with a kernel begins at 0");
   }
   if (!start.kernel.linear()) fail("model.start", "the model to start from has a kernel");
-  if (plan.choice.solver == Solver::pegasos && pegasos.t0 == 0) {
+  if (pegasos.t0 == 0) {
     fail("usage.value", "--t0: with --start expected at least 1: step 1 forgets where it began");
   }
   if (start.index_base != plan.data.index_base()) {

@@ -11,20 +11,21 @@
 #include "hinge/train.h"
 #include "ranks/comm.h"
 #include "solve/choose.h"
+#include "solve/traits.h"
 #include "train/plan.h"
 
 namespace hinge {
 
 // Refuses what several ranks cannot do (mpi.unsupported).
-void check_ranks(const Plan& plan, const TrainControl& control, int ranks);
+void check_ranks(const Plan& plan, int ranks);
 
 // Refuses data without rows, of one class or of too many (data.*, limit.classes).
 void check_classes(const Plan& plan);
 
 // How many costs of a path are worked on at the same time, at most. Other solvers share out the
 // work on one among the threads, and so do several classes.
-constexpr std::size_t costs_abreast(Solver solver, std::size_t problems) {
-  return solver == Solver::dual && problems == 1 ? 4 : 1;
+constexpr std::size_t costs_abreast(const SolverTraits& traits, std::size_t problems) {
+  return problems == 1 ? traits.abreast : 1;
 }
 
 // How much memory training takes; refuses what is not there (memory.model) or not allowed

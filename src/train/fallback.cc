@@ -20,7 +20,7 @@ void Fallback::sweep_first(bool has_start) {
   const TrainOptions& options = plan_.options;
   const bool limited = std::isfinite(options.time_limit) || options.max_passes > 0;
   const bool wanted = limited && found_.size() > 1 && run_.comm == nullptr && !has_start &&
-                      plan_.choice.solver != Solver::pegasos && !run_.interrupted() && !run_.late();
+                      !plan_.traits().sweeps && !run_.interrupted() && !run_.late();
   if (!wanted) return;
   std::vector<std::size_t> all(found_.size());
   std::iota(all.begin(), all.end(), std::size_t{0});

@@ -14,7 +14,6 @@
 #include "proof/certificate.h"
 #include "proof/outward.h"
 #include "proof/witness.h"
-#include "solve/crawl.h"
 #include "train/checkpoint_writer.h"
 #include "train/last_digits.h"
 #include "train/ranked.h"
@@ -146,7 +145,7 @@ Problem OneModel::problem_of(std::span<const std::int8_t> y) const {
 // back on, or each class takes whole passes to begin.
 bool OneModel::skip(const Group& group) {
   const bool stop = run_.interrupted();
-  const bool may_skip = cutting_planes(plan_.choice.solver) || fallback_.has(group.first);
+  const bool may_skip = plan_.traits().begins_with_passes || fallback_.has(group.first);
   const bool late = may_skip && plan_.problems() > 1 && run_.late();
   if ((!stop && !late) || has_start()) return false;
   for (std::size_t k = group.first; k < group.last; ++k) {
@@ -211,26 +210,13 @@ void OneModel::solve(Group& group, Pool& pool) {
   options.start = group.starts;
   options.shorts = plan_.quantised_rows ? &*plan_.quantised_rows : nullptr;
   if (resumed.state && !group.joined) options.resume = *resumed.state;
-  const Solver solver = plan_.choice.solver;
-  const Problem& problem = group.problems[0];
-  Monitor& monitor = group.monitors[0];
-  if (solver == Solver::pegasos && run_.comm == nullptr) {
-    group.solutions = solve_pegasos(group.problems, options, group.monitors, pool);
-  } else if (solver == Solver::pegasos) {
-    group.solutions.push_back(solve_pegasos_on_ranks(problem, options, monitor, pool));
-  } else if (cutting_planes(solver)) {
-    group.solutions.push_back(solve_planes(problem, solver, options, monitor, pool));
-  } else {
-    const bool changed = !options.resume.empty() && Monitor::changes_in(options.resume) > 0;
-    if (plan_.choice.may_change || changed) {
-      group.solutions.push_back(solve_in_turns(problem, solver, options, monitor, pool));
-    } else {
-      const auto one = solver == Solver::newton ? solve_newton
-                       : run_.comm != nullptr   ? solve_dual_on_ranks
-                                                : solve_dual;
-      group.solutions.push_back(one(problem, options, monitor, pool));
-    }
-  }
+  const SolverTask task = {.problems = group.problems,
+                           .monitors = group.monitors,
+                           .options = options,
+                           .solver = plan_.choice.solver,
+                           .may_change = plan_.choice.may_change};
+  group.solutions = plan_.traits().solve(task, pool);
+  const Monitor& monitor = group.monitors[0];
   if (monitor.crawls()) {
     group.solutions[0].stalled = true;
     group.solutions[0].passes_left = monitor.passes_left();
@@ -333,7 +319,7 @@ void OneModel::prove(std::size_t k, const Problem& problem, Solution& solution, 
     const Pool::Grace grace(pool, kCertifyGrace);
     Proof proof = certify(problem, solution.w, solution.alpha, pool, run_.comm, asked);
     // Where planes cancel each other, their rounding may leave points that are worse than 0.
-    if (cutting_planes(plan_.choice.solver) && plan_.start == nullptr &&
+    if (plan_.traits().may_end_above_zero && plan_.start == nullptr &&
         proof.primal > primal_at_zero_) {
       std::ranges::fill(solution.w, 0.0);
       proof = certify(problem, solution.w, solution.alpha, pool, run_.comm, asked);

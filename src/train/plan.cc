@@ -99,7 +99,7 @@ void choose_precision(Plan& plan, const Survey& seen, Run& run) {
   constexpr std::uint64_t kWorth = 100'000;  // values; fewer take no time anyway
   constexpr double kShare = 0.25;
   const bool tame = seen.largest == 0;
-  plan.solver.floats = plan.choice.solver == Solver::dual && run.comm == nullptr && tame &&
+  plan.solver.floats = plan.traits().takes_low_precision && run.comm == nullptr && tame &&
                        plan.rows().nonzeros() >= kWorth;
   const auto* const m = std::get_if<CsrView<double>>(&plan.rows().view());
   if (!plan.solver.floats || m == nullptr) return;
@@ -132,7 +132,7 @@ CheckpointGroups new_groups(const Plan& plan, const Run& run) {
     }
     return groups;
   }
-  const bool swept = plan.choice.solver == Solver::pegasos && problems > 1 && run.comm == nullptr;
+  const bool swept = plan.traits().sweeps && problems > 1 && run.comm == nullptr;
   const std::size_t count = swept ? sweeps_of(problems, run.pool.threads()) : problems;
   for (std::size_t c = 0; c < plan.cost_path.size(); ++c) {
     for (std::size_t g = 0; g < count; ++g) {
@@ -150,8 +150,8 @@ CheckpointGroups groups_in_checkpoint(Plan& plan, const RunIdentity& identity,
   check_identity(found, identity, path);
   const std::size_t problems = plan.problems();
   const bool good = std::ranges::all_of(found.groups, [&](const CheckpointGroup& g) {
-    return plan.choice.solver == Solver::pegasos ? g.first / problems == (g.last - 1) / problems
-                                                 : g.last - g.first == 1;
+    return plan.traits().sweeps ? g.first / problems == (g.last - 1) / problems
+                                : g.last - g.first == 1;
   });
   if (found.groups.back().last != problems * plan.cost_path.size() || !good) {
     fail_file("checkpoint.content", path, "it is about other classes");
@@ -178,7 +178,7 @@ void tell_solver(Plan& plan, const Run& run) {
                  .passes = static_cast<double>(options.max_passes),
                  .stop = run.control.stop,
                  .comm = run.comm};
-  if (plan.choice.solver != Solver::pegasos) {
+  if (!plan.traits().sweeps) {
     plan.limits = watched(plan.limits, plan.rows(), plan.groups.back().last, plan.choice.solver);
   }
   plan.solver.seed = options.seed;
@@ -208,13 +208,13 @@ Plan make_plan(const Dataset& data, const TrainOptions& options, std::span<const
                .options = options,
                .start = run.control.start,
                .cost_path = cost_path,
-               .gap = options.gap.value_or(uses_pegasos(options) ? 0 : kDefaultGap),
                .warm_starts = cost_path.size() > 1,
                .keeps_states = !run.control.checkpoint.path.empty(),
                .keeps_witness = options.witness,
                .shape = comm == nullptr ? global_shape(data) : global_shape(data, *comm)};
   plan.choice = choose_solver(options, data, plan.shape, run.ranks());
-  if (comm != nullptr) check_ranks(plan, run.control, comm->size());
+  plan.gap = options.gap.value_or(plan.traits().default_gap);
+  if (comm != nullptr) check_ranks(plan, comm->size());
   if (plan.keeps_states && run.first()) {
     run.checkpoints.emplace(run.control.checkpoint, plan.warnings);
   }
@@ -237,10 +237,9 @@ Plan make_plan(const Dataset& data, const TrainOptions& options, std::span<const
   check_options(plan);
   group_problems(plan, run);
   tell_solver(plan, run);
-  plan.abreast =
-      comm != nullptr  // ranks do one thing at a time, all the same
-          ? 1
-          : std::min(cost_path.size(), costs_abreast(plan.choice.solver, plan.problems()));
+  plan.abreast = comm != nullptr  // ranks do one thing at a time, all the same
+                     ? 1
+                     : std::min(cost_path.size(), costs_abreast(plan.traits(), plan.problems()));
   return plan;
 }
 

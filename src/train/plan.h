@@ -21,6 +21,7 @@
 #include "solve/choose.h"
 #include "solve/monitor.h"
 #include "solve/solver.h"
+#include "solve/traits.h"
 #include "train/checkpoint.h"
 #include "train/checkpoint_writer.h"
 
@@ -42,6 +43,7 @@ struct Plan {
 
   // The solver, and how it is told to work.
   SolverChoice choice = {};
+  const SolverTraits& traits() const { return traits_of(choice.solver); }
   double gap = 0;              // asked for; 0 = none
   Limits limits = {};          // of every problem
   SolverOptions solver = {};   // of every problem, but for where it begins

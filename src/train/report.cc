@@ -48,7 +48,7 @@ void ModelReport::add_solution(std::size_t problem, const Solution& solution,
   report_.solve_seconds += seconds;
   report_.iterations += solution.iterations;
   // A sweep of Pegasos touches a row once for all its classes.
-  report_.rows_touched = plan_.choice.solver == Solver::pegasos
+  report_.rows_touched = plan_.traits().sweeps
                              ? std::max(report_.rows_touched, solution.rows_touched)
                              : report_.rows_touched + solution.rows_touched;
   report_.objective_rows += solution.objective_rows;

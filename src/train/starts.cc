@@ -86,7 +86,7 @@ Start start_at_model(const Plan& plan, int ranks, const Model& model, const Prob
     start.alpha = expand(before, witness);
     fit(start.alpha, before, problem);
     if (problem.free_bias) balance(problem, start.alpha);
-  } else if (plan.choice.solver == Solver::dual) {
+  } else if (plan.traits().alone.starts == Starts::at_proof) {
     fail("model.start", "the model to start from has no proof for these rows",
          "--solver dual begins at a proof; --solver focus begins at any model");
   }
