@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   require(plain.ok(), "the training itself");
   const std::string forged = written([&](const std::string& path) {
     Model model = plain->model;
-    save_checkpoint(path, terms_of(options, model, nullptr), checkpoint.groups);
+    save_checkpoint(path, identity_of(options, model, nullptr), checkpoint.groups);
   });
   const MemoryFile fitting(forged);
   const Result<TrainReport> resumed = train(training, options, {.resume = fitting.path()});

@@ -1,137 +1,169 @@
-// The one table of training options. Each row knows how to read its value from text; ranges are
-// checked here and nowhere else.
+// The one table of training options. A row says what its option may be given: parsing, validate()
+// and the words of --help and of complaints come from that. Map: ranges -> how a row reads its text
+// -> options with a form of their own -> the table -> solvers -> describe() -> validate().
 #include "hinge/options.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <functional>
-#include <numeric>
 #include <utility>
 
 #include "base/error.h"
+#include "base/range.h"
+#include "solve/traits.h"
 
 namespace hinge {
 namespace {
 
-constexpr int kMaxThreads = 4096;
-constexpr int kMaxDegree = 100;
-constexpr std::uint64_t kMaxPlanes = 10000;
-constexpr double kLeastMu = 1e-3;                         // with less, planes lie where others are
-constexpr std::uint64_t kMaxT0 = std::uint64_t{1} << 53;  // steps are counted in double
-constexpr std::uint64_t kMaxRuns = 1000;  // of best-of; each ends with passes over all rows
-constexpr double kMaxCost = 1e300;        // beyond it the objective overflows
-constexpr std::uint64_t kMaxPath = 1000;  // costs; each takes a hyperplane's memory, or several
+// ---- Ranges.
 
-[[noreturn]] void bad_value(const OptionInfo& info, std::string_view text) {
-  fail("usage.value",
-       fmt::format("--{}: expected {}, got \"{}\"", info.name, info.range, escape(text)));
-}
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr NumberRange kPositive = {
+    .least = 0, .most = 1e300, .open = true};  // costs, lambda, gamma
+constexpr NumberRange kGap = {.least = 0, .most = 1, .open = true};
+constexpr NumberRange kTolerance = {.least = 0, .most = 100, .open = true};
+constexpr NumberRange kBias = {.most = kMaxBias};
+constexpr NumberRange kFactor = {.least = 0, .open = true, .what = "factor"};
+constexpr NumberRange kSeconds = {.least = 0, .what = "number of seconds"};
+constexpr NumberRange kAnyNumber = {};
+constexpr NumberRange kMu = {.least = 1e-3, .most = 1};  // with less, planes lie where others are
+constexpr CountRange kAny = {};
+constexpr CountRange kAtLeastOne = {.least = 1};
+constexpr CountRange kThreads = {.most = 4096};
+constexpr CountRange kClasses = {.least = 2};
+constexpr CountRange kFirstStep = {.most = std::uint64_t{1} << 53};  // counted in double
+constexpr CountRange kDegree = {.least = 1, .most = 100};
+constexpr CountRange kPlanes = {.least = 2, .most = 10000};
+constexpr CountRange kRuns = {.least = 1, .most = 1000};  // each ends with passes over all rows
+constexpr CountRange kPath = {.least = 2, .most = 1000};  // each cost takes a hyperplane or several
 
-// Complaints show `shown`, the whole value, where `text` is a part of it.
-double number(const OptionInfo& info, std::string_view text, std::string_view shown) {
-  double value = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (result.ec != std::errc() || result.ptr != text.data() + text.size() ||
-      !std::isfinite(value)) {
-    bad_value(info, shown);
-  }
-  return value;
-}
-
-double number(const OptionInfo& info, std::string_view text) {
-  return number(info, text, text);
-}
-
-template <class Integer>
-Integer whole(const OptionInfo& info, std::string_view text, std::string_view shown) {
-  Integer value = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (result.ec != std::errc() || result.ptr != text.data() + text.size()) bad_value(info, shown);
-  return value;
-}
-template <class Integer>
-Integer whole(const OptionInfo& info, std::string_view text) {
-  return whole<Integer>(info, text, text);
-}
-
-std::uint64_t count(const OptionInfo& info, std::string_view text) {
-  const auto value = whole<std::uint64_t>(info, text);
-  if (value == 0) bad_value(info, text);
-  return value;
-}
-
-using Setter = void (*)(TrainOptions&, const OptionInfo&, std::string_view);
-
-struct Row {
-  OptionInfo info;
-  Setter set;
-};
-
-// The allowed word nearest to what was typed, as a question, or nothing.
-std::string did_you_mean(std::string_view text, std::span<const std::string_view> words) {
-  std::string_view best;
-  std::size_t distance = 3;  // more edits than this are no slip of the finger
-  for (const std::string_view word : words) {
-    std::vector<std::size_t> row(word.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      std::size_t diagonal = std::exchange(row[0], i + 1);
-      for (std::size_t j = 0; j < word.size(); ++j) {
-        const std::size_t changed = diagonal + (text[i] == word[j] ? 0 : 1);
-        diagonal = row[j + 1];
-        row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
-      }
-    }
-    if (row.back() < distance) {
-      distance = row.back();
-      best = word;
-    }
-  }
-  return best.empty() ? "" : fmt::format("; did you mean {}?", best);
-}
-
-constexpr std::string_view kSolvers[] = {"auto", "dual",  "newton", "pegasos", "cpa",
-                                         "ocas", "ocas3", "active", "focus"};
-constexpr auto kSolverList = [] {  // "one of auto, dual, ..." and its length
-  std::pair<std::array<char, 256>, std::size_t> text{};
-  const auto append = [&](std::string_view part) {
-    for (const char c : part) text.first[text.second++] = c;
-  };
-  append("one of ");
-  for (const std::string_view name : kSolvers) {
-    if (name != kSolvers[0]) append(", ");
-    append(name);
-  }
-  return text;
-}();
-constexpr std::string_view kSolverRange(kSolverList.first.data(), kSolverList.second);
-constexpr std::string_view kPegasos = "pegasos";
-constexpr std::string_view kCuttingPlanes = "cpa, ocas, ocas3, active or focus";
 constexpr std::string_view kSwitch[] = {"off", "on"};
 constexpr std::string_view kSamplings[] = {"permute", "replace", "order"};
 constexpr std::string_view kIterates[] = {"last", "average", "suffix", "random"};
 constexpr std::string_view kBestOf = "best-of:";
 constexpr std::string_view kCpus[] = {"auto", "scalar", "avx2", "avx512"};
 
-// Index of the word among those allowed; what is none of them is refused.
-std::size_t one_of(std::string_view name, std::string_view range, std::string_view text,
-                   std::span<const std::string_view> words) {
-  const auto found = std::ranges::find(words, text);
-  if (found == words.end()) {
-    fail("usage.value", fmt::format("--{}: expected {}, got \"{}\"{}", name, range, escape(text),
-                                    did_you_mean(text, words)));
-  }
-  return static_cast<std::size_t>(found - words.begin());
+std::span<const std::string_view> kernel_names() {
+  static const std::string_view names[] = {to_string(KernelKind::linear),
+                                           to_string(KernelKind::rbf), to_string(KernelKind::poly),
+                                           to_string(KernelKind::sigmoid)};
+  return names;
 }
 
-std::size_t one_of(const OptionInfo& info, std::string_view text,
-                   std::span<const std::string_view> words) {
-  return one_of(info.name, info.range, text, words);
+// In the order of enum Solver.
+std::span<const std::string_view> solver_names() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all = names_where([](const SolverTraits&) { return true; });
+    all.insert(all.begin(), "auto");
+    return all;
+  }();
+  return names;
 }
+
+// "cpa, ocas, ocas3, active or focus"; none for options that all solvers have.
+std::string_view solvers_with(OptionGroup group) {
+  static const std::string pegasos = one_or_other(names_of(OptionGroup::pegasos)),
+                           planes = one_or_other(names_of(OptionGroup::planes));
+  switch (group) {
+    case OptionGroup::pegasos:
+      return pegasos;
+    case OptionGroup::planes:
+      return planes;
+    case OptionGroup::common:
+      break;
+  }
+  return {};
+}
+
+// ---- Reading the text of a value.
+
+// What one option was given, and what it may be.
+struct Given {
+  std::string_view name;
+  std::string_view expected;
+  std::string_view text;
+
+  [[noreturn]] void refuse(std::string_view hint = {}) const {
+    fail("usage.value",
+         fmt::format("--{}: expected {}, got \"{}\"{}", name, expected, escape(text), hint));
+  }
+  // `part` is all of the text, or a part of it; complaints show all.
+  double number(const NumberRange& range, std::string_view part) const {
+    const std::optional<double> value = parse_number(part);
+    if (!value || !range.contains(*value)) refuse();
+    return *value;
+  }
+  template <class Integer>
+  Integer whole(const CountRange& range, std::string_view part) const {
+    const std::optional<Integer> value = parse_whole<Integer>(part);
+    if (!value || !range.contains(*value)) refuse();
+    return *value;
+  }
+  std::size_t one_of(std::span<const std::string_view> names) const {
+    const Choice choice = {names};
+    const std::optional<std::size_t> place = choice.find(text);
+    if (!place) refuse(choice.did_you_mean(text));
+    return *place;
+  }
+};
+
+struct Row {
+  OptionInfo info;  // all but its range
+  OptionGroup group = OptionGroup::common;
+  std::string range = {};  // what is allowed, in words
+  std::function<void(TrainOptions&, const Given&)> set = {};
+};
+
+template <class Set>
+Row flag(const OptionInfo& info, Set set) {
+  return {.info = info, .set = [set](TrainOptions& o, const Given&) { set(o); }};
+}
+
+template <class Set>
+Row number(const OptionInfo& info, const NumberRange& range, Set set,
+           OptionGroup group = OptionGroup::common) {
+  return {.info = info,
+          .group = group,
+          .range = range.words(),
+          .set = [range, set](TrainOptions& o, const Given& given) {
+            set(o, given.number(range, given.text));
+          }};
+}
+
+template <class Integer, class Set>
+Row whole(const OptionInfo& info, const CountRange& range, Set set,
+          OptionGroup group = OptionGroup::common) {
+  return {.info = info,
+          .group = group,
+          .range = range.words(),
+          .set = [range, set](TrainOptions& o, const Given& given) {
+            set(o, given.whole<Integer>(range, given.text));
+          }};
+}
+
+// `set` gets the place of the name that was given.
+template <class Set>
+Row choice(const OptionInfo& info, std::span<const std::string_view> names, Set set,
+           OptionGroup group = OptionGroup::common) {
+  return {
+      .info = info,
+      .group = group,
+      .range = Choice{names}.words(),
+      .set = [names, set](TrainOptions& o, const Given& given) { set(o, given.one_of(names)); }};
+}
+
+template <class Set>
+Row on_or_off(const OptionInfo& info, Set set, OptionGroup group) {
+  return {
+      .info = info,
+      .group = group,
+      .range = "on or off",
+      .set = [set](TrainOptions& o, const Given& given) { set(o, given.one_of(kSwitch) == 1); }};
+}
+
+// ---- Options with a form of their own.
 
 // What LIBLINEAR's other solvers minimise, for those who come from there.
 std::string_view liblinear_loss(std::string_view number) {
@@ -151,318 +183,336 @@ std::string_view liblinear_loss(std::string_view number) {
   return found == std::end(kNames) ? std::string_view{} : found->second;
 }
 
-Solver solver(std::string_view name, std::string_view text) {
-  if (const std::string_view loss = liblinear_loss(text); !loss.empty()) {
+std::string solver_range() {
+  return Choice{solver_names()}.words();
+}
+
+Solver solver(const Given& given) {
+  if (const std::string_view loss = liblinear_loss(given.text); !loss.empty()) {
     fail("usage.value", fmt::format("--{}: LIBLINEAR's -s {} is {}; hinge minimises the hinge "
                                     "loss, LIBLINEAR's -s 3",
-                                    name, text, loss));
+                                    given.name, given.text, loss));
   }
-  if (text == "3") return Solver::automatic;
-  return static_cast<Solver>(one_of(name, kSolverRange, text, kSolvers));
+  if (given.text == "3") return Solver::automatic;
+  return static_cast<Solver>(given.one_of(solver_names()));
 }
 
-void set_solver(TrainOptions& o, const OptionInfo& info, std::string_view text) {
-  o.solver = solver(info.name, text);
-}
-
-void set_bias(TrainOptions& o, const OptionInfo& info, std::string_view text) {
-  if (text == "free") {
+void set_bias(TrainOptions& o, const Given& given) {
+  if (given.text == "free") {
     o.free_bias = true;
-    return;
+  } else if (given.text == "none") {
+    o.bias = 0;
+  } else {
+    o.bias = std::max(0.0, given.number(kBias, given.text));  // negative = none, as LIBLINEAR
   }
-  o.bias =
-      text == "none" ? 0.0 : std::max(0.0, number(info, text));  // negative = none, as LIBLINEAR
-  if (o.bias > kMaxBias) bad_value(info, text);
 }
 
-void set_class_weight(TrainOptions& o, const OptionInfo& info, std::string_view text) {
-  if (text == "balanced") {
+void set_class_weight(TrainOptions& o, const Given& given) {
+  if (given.text == "balanced") {
     o.balanced = true;
     return;
   }
-  const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos) bad_value(info, text);
-  std::string_view label_text = text.substr(0, equals);
+  const std::size_t equals = given.text.find('=');
+  if (equals == std::string_view::npos) given.refuse();
+  std::string_view label_text = given.text.substr(0, equals);
   if (label_text.starts_with('+')) label_text.remove_prefix(1);
-  const auto label = whole<std::int64_t>(info, label_text, text);
-  const double factor = number(info, text.substr(equals + 1), text);
-  if (!(factor > 0)) bad_value(info, text);
-  o.class_weights.push_back({label, factor});
+  const std::optional<std::int64_t> label = parse_whole<std::int64_t>(label_text);
+  if (!label) given.refuse();
+  o.class_weights.push_back({*label, given.number(kFactor, given.text.substr(equals + 1))});
 }
 
-template <std::uint64_t PegasosOptions::*kMember>
-void set_count(TrainOptions& o, const OptionInfo& info, std::string_view text) {
-  o.pegasos.*kMember = count(info, text);
+void set_tolerance(TrainOptions& o, const Given& given) {
+  o.gap = given.number(kTolerance, given.text) / 100;
+  if (!kGap.contains(*o.gap)) given.refuse();  // it was so small that nothing is left
 }
 
-template <bool PegasosOptions::*kMember>
-void set_switch(TrainOptions& o, const OptionInfo& info, std::string_view text) {
-  o.pegasos.*kMember = one_of(info, text, kSwitch) == 1;
-}
-
-void set_iterate(TrainOptions& o, const OptionInfo& info, std::string_view text) {
+void set_iterate(TrainOptions& o, const Given& given) {
   o.pegasos.runs = 1;
-  if (text.starts_with(kBestOf)) {
-    o.pegasos.iterate = Iterate::best_of;
-    o.pegasos.runs = whole<std::uint64_t>(info, text.substr(kBestOf.size()), text);
-    if (o.pegasos.runs == 0 || o.pegasos.runs > kMaxRuns) bad_value(info, text);
+  if (!given.text.starts_with(kBestOf)) {
+    o.pegasos.iterate = static_cast<Iterate>(given.one_of(kIterates));
     return;
   }
-  o.pegasos.iterate = static_cast<Iterate>(one_of(info, text, kIterates));
+  o.pegasos.iterate = Iterate::best_of;
+  o.pegasos.runs = given.whole<std::uint64_t>(kRuns, given.text.substr(kBestOf.size()));
 }
 
-void set_batch(TrainOptions& o, const OptionInfo& info, std::string_view text) {
-  o.pegasos.batch = 0;
-  if (text == "all") return;
-  o.pegasos.batch = count(info, text);
+// The upper end is known where the data is.
+void set_batch(TrainOptions& o, const Given& given) {
+  o.pegasos.batch = given.text == "all" ? 0 : given.whole<std::uint64_t>(kAtLeastOne, given.text);
 }
 
-void set_kernel(TrainOptions& o, const OptionInfo& info, std::string_view text) {
-  const std::string_view names[] = {to_string(KernelKind::linear), to_string(KernelKind::rbf),
-                                    to_string(KernelKind::poly), to_string(KernelKind::sigmoid)};
-  o.pegasos.kernel.kind = static_cast<KernelKind>(one_of(info, text, names));
-}
-
-void set_cpu(TrainOptions& o, const OptionInfo& info, std::string_view text) {
-  o.instruction_set = static_cast<InstructionSet>(one_of(info, text, kCpus));
-}
-
-constexpr std::string_view kSizeRange = "a size such as 500M or 2G";
-
-std::uint64_t size(std::string_view name, std::string_view text) {
-  constexpr std::string_view kUnits = "KMGT";
-  std::uint64_t value = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string_view unit = text.substr(static_cast<std::size_t>(result.ptr - text.data()));
-  const std::size_t power = unit.empty() ? 0 : kUnits.find(unit[0]) + 1;
-  if (result.ec != std::errc() || value == 0 || unit.size() > 1 || (!unit.empty() && power == 0) ||
-      __builtin_mul_overflow(value, std::uint64_t{1} << (10 * power), &value)) {
-    fail("usage.value",
-         fmt::format("--{}: expected {}, got \"{}\"", name, kSizeRange, escape(text)));
-  }
-  return value;
-}
-
-double positive(const OptionInfo& info, std::string_view text) {
-  const double value = number(info, text);
-  if (!(value > 0) || value > kMaxCost) bad_value(info, text);
-  return value;
+std::uint64_t byte_count(const Given& given) {
+  const std::optional<std::uint64_t> bytes = parse_byte_count(given.text);
+  if (!bytes) given.refuse();
+  return *bytes;
 }
 
 // One cost, or several with commas in between, in any order.
-void set_cost(TrainOptions& o, const OptionInfo& info, std::string_view text) {
+void set_cost(TrainOptions& o, const Given& given) {
   std::vector<double> costs;
-  for (std::string_view rest = text; costs.size() <= kMaxPath;) {
+  for (std::string_view rest = given.text; costs.size() <= kPath.most;) {
     const std::size_t comma = rest.find(',');
-    costs.push_back(number(info, rest.substr(0, comma), text));
-    if (!(costs.back() > 0) || costs.back() > kMaxCost) bad_value(info, text);
+    costs.push_back(given.number(kPositive, rest.substr(0, comma)));
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }
   std::ranges::sort(costs);
-  if (costs.size() > kMaxPath || std::ranges::adjacent_find(costs) != costs.end()) {
+  if (costs.size() > kPath.most || std::ranges::adjacent_find(costs) != costs.end()) {
     fail("usage.value", fmt::format("--{}: expected different numbers, at most {}, got \"{}\"",
-                                    info.name, kMaxPath, escape(text.substr(0, 100))));
+                                    given.name, kPath.most, escape(given.text.substr(0, 100))));
   }
   o.cost = costs.front();
   o.path = costs.size() > 1 ? std::move(costs) : std::vector<double>();
 }
 
 // LO:HI:N, evenly spaced in the logarithm. Cut to 6 digits: short enough to be typed.
-void set_path(TrainOptions& o, const OptionInfo& info, std::string_view text) {
+void set_path(TrainOptions& o, const Given& given) {
+  const std::string_view text = given.text;
   const std::size_t first = text.find(':'), second = text.find(':', first + 1);
-  if (first == std::string_view::npos || second == std::string_view::npos) bad_value(info, text);
-  const double low = number(info, text.substr(0, first), text);
-  const double high = number(info, text.substr(first + 1, second - first - 1), text);
-  const auto n = whole<std::uint64_t>(info, text.substr(second + 1), text);
-  if (!(low > 0 && low < high && high <= kMaxCost) || n < 2 || n > kMaxPath) bad_value(info, text);
+  if (first == std::string_view::npos || second == std::string_view::npos) given.refuse();
+  const double low = given.number(kPositive, text.substr(0, first));
+  const double high = given.number(kPositive, text.substr(first + 1, second - first - 1));
+  const auto n = given.whole<std::uint64_t>(kPath, text.substr(second + 1));
+  if (!(low < high)) given.refuse();
   std::vector<double> costs = {low};
   for (std::uint64_t k = 1; k + 1 < n; ++k) {
     const double share = static_cast<double>(k) / static_cast<double>(n - 1);
     const double cost = std::exp(std::log(low) + share * (std::log(high) - std::log(low)));
-    costs.push_back(number(info, fmt::format("{:.6g}", cost), text));
+    costs.push_back(given.number(kPositive, fmt::format("{:.6g}", cost)));
   }
   costs.push_back(high);
-  if (std::ranges::adjacent_find(costs, std::greater_equal<>()) != costs.end()) {
-    bad_value(info, text);
-  }
+  if (std::ranges::adjacent_find(costs, std::greater_equal<>()) != costs.end()) given.refuse();
   o.path = std::move(costs);
 }
 
-constexpr auto kRows = std::to_array<Row>({
-    {{"cost", "c", "C", "a finite number > 0", "1",
-      "cost of a row inside the margin: minimise 1/2|w|^2 + C sum hinge; several (0.1,1,10) give "
-      "one model each, in one file"},
-     set_cost},
-    {{"path", "", "LO:HI:N", "two numbers, 0 < LO < HI, and a whole number from 2 to 1000", "",
-      "the same as --cost with N costs from LO to HI, evenly spaced in the logarithm"},
-     set_path},
-    {{"lambda", "", "L", "a finite number > 0", "",
-      "the same as --cost 1/(L * rows), or, with weights, 1/(L * their sum); give one of the two"},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) { o.lambda = positive(i, t); }},
-    {{"gap", "", "G", "a number in (0, 1]", "",
-      "stop when (primal - bound)/primal <= G, which is proved, not guessed; default 0.001, with "
-      "pegasos none"},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
-       o.gap = number(i, t);
-       if (!(*o.gap > 0 && *o.gap <= 1)) bad_value(i, t);
-     }},
-    {{"tolerance", "e", "E", "a number in (0, 100]", "",
-      "LIBLINEAR's tolerance, read as --gap E/100"},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
-       o.gap = number(i, t) / 100;
-       if (!(*o.gap > 0 && *o.gap <= 1)) bad_value(i, t);
-     }},
-    {{"solver", "s", "NAME", kSolverRange, "auto",
-      "auto picks by the shape of the data; newton is for many more rows than columns; pegasos is "
-      "good soon and exact late: its gap falls "
-      "like 1/epochs, so 0.001 is the job of the others; cpa to focus are cutting planes, focus "
-      "mostly the fastest of them; LIBLINEAR's -s 3 means auto"},
-     set_solver},
-    {{"bias", "B", "S", "none, free or a number up to 1e150", "none",
-      "free: an intercept that is not regularised; a number: append the constant feature S to "
-      "every row, regularised; negative = none"},
-     set_bias},
-    {{"free-bias", "R", "", "", "", "the same as --bias free, whatever -B says, as in LIBLINEAR"},
-     [](TrainOptions& o, const OptionInfo&, std::string_view) { o.free_bias = true; }},
-    {{"class-weight", "", "L=W", "balanced, or LABEL=FACTOR with a factor > 0", "",
-      "multiply the cost of rows of class L by W (also: -wL W); may be repeated"},
-     set_class_weight},
-    {{"threads", "n", "N", "a whole number from 0 to 4096", "0",
-      "0 = all cores; the model is the same for any number"},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
-       o.threads = whole<int>(i, t);
-       if (o.threads < 0 || o.threads > kMaxThreads) bad_value(i, t);
-     }},
-    {{"time-limit", "", "S", "a number of seconds >= 0", "",
-      "stop after S seconds of training and keep the best model so far"},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
-       o.time_limit = number(i, t);
-       if (!(o.time_limit >= 0)) bad_value(i, t);
-     }},
-    {{"max-passes", "", "N", "a whole number > 0", "",
-      "stop after N passes over the data and keep the best model so far"},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) { o.max_passes = count(i, t); }},
-    {{"reject", "", "", "", "", "several classes: rows without a positive score get no class"},
-     [](TrainOptions& o, const OptionInfo&, std::string_view) { o.reject = true; }},
-    {{"no-witness", "", "", "", "", "do not keep the proof in the model"},
-     [](TrainOptions& o, const OptionInfo&, std::string_view) { o.witness = false; }},
-    {{"max-classes", "", "N", "a whole number > 1", "100000",
-      "refuse data with more classes before training"},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
-       o.max_classes = whole<std::uint64_t>(i, t);
-       if (o.max_classes < 2) bad_value(i, t);
-     }},
-    {{"memory", "", "SIZE", kSizeRange, "", "most memory that rows and training may take"},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) { o.memory = size(i.name, t); }},
-    {{"seed", "", "N", "a whole number from 0 to 2^64 - 1", "1",
-      "of the order rows are visited in"},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
-       o.seed = whole<std::uint64_t>(i, t);
-     }},
-    {{"epochs", "", "N", "a whole number > 0", "",
-      "stop after N epochs, each of which looks at as many rows as there are; 20 unless "
-      "--epochs, --steps or --gap is given",
-      kPegasos},
-     set_count<&PegasosOptions::epochs>},
-    {{"steps", "", "T", "a whole number > 0", "", "stop after T steps", kPegasos},
-     set_count<&PegasosOptions::steps>},
-    {{"batch", "", "K", "a whole number from 1 to the number of rows, or all", "1",
-      "rows a step looks at", kPegasos},
-     set_batch},
-    {{"sampling", "", "NAME", "one of permute, replace, order", "permute",
-      "every row once an epoch in random order; rows drawn at random; rows as they come", kPegasos},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
-       o.pegasos.sampling = static_cast<Sampling>(one_of(i, t, kSamplings));
-     }},
-    {{"iterate", "", "NAME", "last, average, suffix, random or best-of:S, S up to 1000", "suffix",
-      "which point is the result: the last, the mean of all, the mean over the last half "
-      "of the steps, one drawn by lot, the best of S such draws from shorter runs",
-      kPegasos},
-     set_iterate},
-    {{"projection", "", "on|off", "on or off", "off", "keep |w| <= 1/sqrt(lambda)", kPegasos},
-     set_switch<&PegasosOptions::projection>},
-    {{"rescale", "", "on|off", "on or off", "on",
-      "multiply the result by the number that minimises the primal", kPegasos},
-     set_switch<&PegasosOptions::rescale>},
-    {{"t0", "", "N", "a whole number from 0 to 2^53", "",
-      "the first step has the size of step N + 1; 0, or with --start the number of rows", kPegasos},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
-       o.pegasos.t0 = whole<std::uint64_t>(i, t);
-       if (*o.pegasos.t0 > kMaxT0) bad_value(i, t);
-     }},
-    {{"check-every", "", "N", "a whole number > 0", "",
-      "compute primal and bound every N epochs (two or three passes over the data each); default: "
-      "ever further apart if a gap is asked, else at the end",
-      kPegasos},
-     set_count<&PegasosOptions::check_every>},
-    {{"kernel", "", "NAME", "one of linear, rbf, poly, sigmoid", "linear",
-      "exp(-g|x-z|^2), (g<x,z>+r)^d or tanh(g<x,z>+r) in the place of <x,z>, with --gamma g, "
-      "--coef0 r, --degree d; --solver auto then means pegasos",
-      kPegasos},
-     set_kernel},
-    {{"gamma", "g", "G", "a finite number > 0", "", "of the kernel; default 1/features", kPegasos},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
-       o.pegasos.kernel.gamma = positive(i, t);
-     }},
-    {{"coef0", "r", "R", "a finite number", "0", "of the kernels poly and sigmoid", kPegasos},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
-       o.pegasos.kernel.coef0 = number(i, t);
-     }},
-    {{"degree", "d", "D", "a whole number from 1 to 100", "3", "of the kernel poly", kPegasos},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
-       o.pegasos.kernel.degree = whole<int>(i, t);
-       if (o.pegasos.kernel.degree < 1 || o.pegasos.kernel.degree > kMaxDegree) bad_value(i, t);
-     }},
-    {{"budget", "", "N", "a whole number > 0", "",
-      "with a kernel: keep at most N support rows; the least goes, and the one most like it takes "
-      "its part",
-      kPegasos},
-     set_count<&PegasosOptions::budget>},
-    {{"planes", "", "N", "a whole number from 2 to 10000", "",
-      "planes kept; beyond it those without a part in the bound go, or the two oldest become one; "
-      "default 100, with active 20",
-      kCuttingPlanes},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
-       o.planes.planes = whole<std::uint64_t>(i, t);
-       if (o.planes.planes < 2 || o.planes.planes > kMaxPlanes) bad_value(i, t);
-     }},
-    {{"mu", "", "X", "a number from 0.001 to 1", "",
-      "where the next plane is laid: this share of the way from the best point to the minimum over "
-      "the planes; default 0.05, with focus 0.2 where there are at most four rows a column",
-      kCuttingPlanes},
-     [](TrainOptions& o, const OptionInfo& i, std::string_view t) {
-       o.planes.mu = number(i, t);
-       if (!(o.planes.mu >= kLeastMu && o.planes.mu <= 1)) bad_value(i, t);
-     }},
-    {{"cpu", "", "NAME", "one of auto, scalar, avx2, avx512", "auto",
-      "instruction set of the inner loops; the model is the same for any"},
-     set_cpu},
-});
+// ---- The table.
 
-constexpr auto kInfos = [] {
-  std::array<OptionInfo, kRows.size()> infos{};
-  for (std::size_t i = 0; i < kRows.size(); ++i) infos[i] = kRows[i].info;
-  return infos;
-}();
+using Options = TrainOptions;  // rows are short
+
+std::vector<Row> make_rows() {
+  constexpr OptionGroup kPegasosAlone = OptionGroup::pegasos, kPlanesAlone = OptionGroup::planes;
+  return {
+      {.info = {"cost", "c", "C", "", "1",
+                "cost of a row inside the margin: minimise 1/2|w|^2 + C sum hinge; several "
+                "(0.1,1,10) give one model each, in one file"},
+       .range = kPositive.words(),
+       .set = set_cost},
+      {.info = {"path", "", "LO:HI:N", "", "",
+                "the same as --cost with N costs from LO to HI, evenly spaced in the logarithm"},
+       .range = "two numbers, 0 < LO < HI, and " + kPath.words(),
+       .set = set_path},
+      number({"lambda", "", "L", "", "",
+              "the same as --cost 1/(L * rows), or, with weights, 1/(L * their sum); give one of "
+              "the two"},
+             kPositive, [](Options& o, double value) { o.lambda = value; }),
+      number({"gap", "", "G", "", "",
+              "stop when (primal - bound)/primal <= G, which is proved, not guessed; default "
+              "0.001, with pegasos none"},
+             kGap, [](Options& o, double value) { o.gap = value; }),
+      {.info = {"tolerance", "e", "E", "", "", "LIBLINEAR's tolerance, read as --gap E/100"},
+       .range = kTolerance.words(),
+       .set = set_tolerance},
+      {.info = {"solver", "s", "NAME", "", "auto",
+                "auto picks by the shape of the data; newton is for many more rows than columns; "
+                "pegasos is good soon and exact late: its gap falls "
+                "like 1/epochs, so 0.001 is the job of the others; cpa to focus are cutting "
+                "planes, focus mostly the fastest of them; LIBLINEAR's -s 3 means auto"},
+       .range = solver_range(),
+       .set = [](Options& o, const Given& given) { o.solver = solver(given); }},
+      {.info = {"bias", "B", "S", "", "none",
+                "free: an intercept that is not regularised; a number: append the constant "
+                "feature S to every row, regularised; negative = none"},
+       .range = "none, free or " + kBias.words(),
+       .set = set_bias},
+      flag({"free-bias", "R", "", "", "",
+            "the same as --bias free, whatever -B says, as in LIBLINEAR"},
+           [](Options& o) { o.free_bias = true; }),
+      {.info = {"class-weight", "", "L=W", "", "",
+                "multiply the cost of rows of class L by W (also: -wL W); may be repeated"},
+       .range = "balanced, or LABEL=FACTOR with " + kFactor.words(),
+       .set = set_class_weight},
+      whole<int>(
+          {"threads", "n", "N", "", "0", "0 = all cores; the model is the same for any number"},
+          kThreads, [](Options& o, int value) { o.threads = value; }),
+      number({"time-limit", "", "S", "", "",
+              "stop after S seconds of training and keep the best model so far"},
+             kSeconds, [](Options& o, double value) { o.time_limit = value; }),
+      whole<std::uint64_t>({"max-passes", "", "N", "", "",
+                            "stop after N passes over the data and keep the best model so far"},
+                           kAtLeastOne,
+                           [](Options& o, std::uint64_t value) { o.max_passes = value; }),
+      flag(
+          {"reject", "", "", "", "", "several classes: rows without a positive score get no class"},
+          [](Options& o) { o.reject = true; }),
+      flag({"no-witness", "", "", "", "", "do not keep the proof in the model"},
+           [](Options& o) { o.witness = false; }),
+      whole<std::uint64_t>(
+          {"max-classes", "", "N", "", "100000", "refuse data with more classes before training"},
+          kClasses, [](Options& o, std::uint64_t value) { o.max_classes = value; }),
+      {.info = {"memory", "", "SIZE", "", "", "most memory that rows and training may take"},
+       .range = std::string(kByteCountWords),
+       .set = [](Options& o, const Given& given) { o.memory = byte_count(given); }},
+      whole<std::uint64_t>({"seed", "", "N", "", "1", "of the order rows are visited in"}, kAny,
+                           [](Options& o, std::uint64_t value) { o.seed = value; }),
+      whole<std::uint64_t>(
+          {"epochs", "", "N", "", "",
+           "stop after N epochs, each of which looks at as many rows as there "
+           "are; 20 unless --epochs, --steps or --gap is given"},
+          kAtLeastOne, [](Options& o, std::uint64_t value) { o.pegasos.epochs = value; },
+          kPegasosAlone),
+      whole<std::uint64_t>(
+          {"steps", "", "T", "", "", "stop after T steps"}, kAtLeastOne,
+          [](Options& o, std::uint64_t value) { o.pegasos.steps = value; }, kPegasosAlone),
+      {.info = {"batch", "", "K", "", "1", "rows a step looks at"},
+       .group = kPegasosAlone,
+       .range = "a whole number from 1 to the number of rows, or all",
+       .set = set_batch},
+      choice(
+          {"sampling", "", "NAME", "", "permute",
+           "every row once an epoch in random order; rows drawn at random; rows as they come"},
+          kSamplings, [](Options& o, std::size_t place) { o.pegasos.sampling = Sampling(place); },
+          kPegasosAlone),
+      {.info = {"iterate", "", "NAME", "", "suffix",
+                "which point is the result: the last, the mean of all, the mean over the last "
+                "half of the steps, one drawn by lot, the best of S such draws from shorter runs"},
+       .group = kPegasosAlone,
+       .range = fmt::format("{} or {}S, S up to {}", Choice{kIterates}.list(), kBestOf, kRuns.most),
+       .set = set_iterate},
+      on_or_off(
+          {"projection", "", "on|off", "", "off", "keep |w| <= 1/sqrt(lambda)"},
+          [](Options& o, bool on) { o.pegasos.projection = on; }, kPegasosAlone),
+      on_or_off(
+          {"rescale", "", "on|off", "", "on",
+           "multiply the result by the number that minimises the primal"},
+          [](Options& o, bool on) { o.pegasos.rescale = on; }, kPegasosAlone),
+      whole<std::uint64_t>(
+          {"t0", "", "N", "", "",
+           "the first step has the size of step N + 1; 0, or with --start the "
+           "number of rows"},
+          kFirstStep, [](Options& o, std::uint64_t value) { o.pegasos.t0 = value; }, kPegasosAlone),
+      whole<std::uint64_t>(
+          {"check-every", "", "N", "", "",
+           "compute primal and bound every N epochs (two or three passes over the "
+           "data each); default: ever further apart if a gap is asked, else at "
+           "the end"},
+          kAtLeastOne, [](Options& o, std::uint64_t value) { o.pegasos.check_every = value; },
+          kPegasosAlone),
+      choice(
+          {"kernel", "", "NAME", "", "linear",
+           "exp(-g|x-z|^2), (g<x,z>+r)^d or tanh(g<x,z>+r) in the place of <x,z>, with --gamma "
+           "g, --coef0 r, --degree d; --solver auto then means pegasos"},
+          kernel_names(),
+          [](Options& o, std::size_t place) { o.pegasos.kernel.kind = KernelKind(place); },
+          kPegasosAlone),
+      number(
+          {"gamma", "g", "G", "", "", "of the kernel; default 1/features"}, kPositive,
+          [](Options& o, double value) { o.pegasos.kernel.gamma = value; }, kPegasosAlone),
+      number(
+          {"coef0", "r", "R", "", "0", "of the kernels poly and sigmoid"}, kAnyNumber,
+          [](Options& o, double value) { o.pegasos.kernel.coef0 = value; }, kPegasosAlone),
+      whole<int>(
+          {"degree", "d", "D", "", "3", "of the kernel poly"}, kDegree,
+          [](Options& o, int value) { o.pegasos.kernel.degree = value; }, kPegasosAlone),
+      whole<std::uint64_t>(
+          {"budget", "", "N", "", "",
+           "with a kernel: keep at most N support rows; the least goes, and the "
+           "one most like it takes its part"},
+          kAtLeastOne, [](Options& o, std::uint64_t value) { o.pegasos.budget = value; },
+          kPegasosAlone),
+      whole<std::uint64_t>(
+          {"planes", "", "N", "", "",
+           "planes kept; beyond it those without a part in the bound go, or the "
+           "two oldest become one; default 100, with active 20"},
+          kPlanes, [](Options& o, std::uint64_t value) { o.planes.planes = value; }, kPlanesAlone),
+      number(
+          {"mu", "", "X", "", "",
+           "where the next plane is laid: this share of the way from the best point to the "
+           "minimum over the planes; default 0.05, with focus 0.2 where there are at most four "
+           "rows a column"},
+          kMu, [](Options& o, double value) { o.planes.mu = value; }, kPlanesAlone),
+      choice({"cpu", "", "NAME", "", "auto",
+              "instruction set of the inner loops; the model is the same for any"},
+             kCpus,
+             [](Options& o, std::size_t place) { o.instruction_set = InstructionSet(place); }),
+  };
+}
+
+const std::vector<Row>& rows() {
+  static const std::vector<Row> all = [] {
+    std::vector<Row> made = make_rows();
+    for (Row& row : made) {
+      row.info.range = row.range;
+      row.info.solver = solvers_with(row.group);
+    }
+    return made;
+  }();
+  return all;
+}
 
 }  // namespace
 
 std::span<const OptionInfo> train_option_table() {
-  return kInfos;
+  static const std::vector<OptionInfo> infos = [] {
+    std::vector<OptionInfo> all;
+    for (const Row& row : rows()) all.push_back(row.info);
+    return all;
+  }();
+  return infos;
 }
 
 Result<void> set_option(TrainOptions& options, std::string_view name, std::string_view text) {
   return guard([&] {
-    const auto row = std::ranges::find(kRows, name, [](const Row& r) { return r.info.name; });
-    if (row == kRows.end()) {
+    const auto row = std::ranges::find(rows(), name, [](const Row& r) { return r.info.name; });
+    if (row == rows().end()) {
       fail("usage.option", fmt::format("there is no option --{}", escape(name)));
     }
     TrainOptions changed = options;
-    row->set(changed, row->info, text);
+    row->set(changed, {.name = row->info.name, .expected = row->info.range, .text = text});
     options = std::move(changed);
   });
 }
+
+// ---- Solvers.
+
+std::string_view to_string(Solver solver) {
+  if (solver == Solver::automatic) return "auto";
+  return solver <= Solver::focus ? traits_of(solver).name : "unknown";
+}
+
+Result<Solver> parse_solver(std::string_view name, std::string_view text) {
+  return guard([&] { return solver({.name = name, .expected = solver_range(), .text = text}); });
+}
+
+bool uses_pegasos(const TrainOptions& options) {
+  return options.solver == Solver::pegasos ||
+         (options.solver == Solver::automatic && !options.pegasos.kernel.linear());
+}
+
+bool has_option(Solver solver, const OptionInfo& option) {
+  return option.solver.empty() ||
+         (solver != Solver::automatic && option.solver == solvers_with(traits_of(solver).options));
+}
+
+bool cutting_planes(Solver solver) {
+  return solver != Solver::automatic && solver <= Solver::focus &&
+         traits_of(solver).options == OptionGroup::planes;
+}
+
+TrainOptions with_solver(TrainOptions options, Solver solver) {
+  options.solver = solver;
+  if (!uses_pegasos(options)) {
+    options.pegasos = {.kernel = options.pegasos.kernel};
+  }
+  if (!cutting_planes(solver)) options.planes = {};
+  return options;
+}
+
+Result<std::uint64_t> parse_size(std::string_view name, std::string_view text) {
+  return guard(
+      [&] { return byte_count({.name = name, .expected = kByteCountWords, .text = text}); });
+}
+
+// ---- What was asked, as text.
 
 std::vector<std::pair<std::string, std::string>> describe(const TrainOptions& o) {
   std::vector<std::pair<std::string, std::string>> all;
@@ -510,104 +560,105 @@ std::vector<std::pair<std::string, std::string>> describe(const TrainOptions& o)
   return all;
 }
 
-std::string_view to_string(Solver solver) {
-  const auto place = static_cast<std::size_t>(solver);
-  return place < std::size(kSolvers) ? kSolvers[place] : "unknown";
+// ---- What goes together.
+
+namespace {
+
+void check(bool good, std::string_view message) {
+  if (!good) fail("usage.value", std::string(message));
 }
 
-Result<Solver> parse_solver(std::string_view name, std::string_view text) {
-  return guard([&] { return solver(name, text); });
-}
-
-bool uses_pegasos(const TrainOptions& options) {
-  return options.solver == Solver::pegasos ||
-         (options.solver == Solver::automatic && !options.pegasos.kernel.linear());
-}
-
-bool has_option(Solver solver, const OptionInfo& option) {
-  const std::string_view name = cutting_planes(solver) ? kCuttingPlanes : to_string(solver);
-  return option.solver.empty() || option.solver == name;
-}
-
-bool cutting_planes(Solver solver) {
-  return solver >= Solver::cpa;
-}
-
-TrainOptions with_solver(TrainOptions options, Solver solver) {
-  options.solver = solver;
-  if (!uses_pegasos(options)) {
-    options.pegasos = {.kernel = options.pegasos.kernel};
+template <class Range, class Value>
+void check_in(const Range& range, Value value, std::string_view member) {
+  if (!range.contains(value)) {
+    fail("usage.value", fmt::format("{}: expected {}", member, range.words()));
   }
-  if (!cutting_planes(solver)) options.planes = {};
-  return options;
 }
 
-Result<std::uint64_t> parse_size(std::string_view name, std::string_view text) {
-  return guard([&] { return size(name, text); });
+// The same where the ends are all that is said of the range.
+template <class Range, class Value>
+void check_ends(const Range& range, Value value, std::string_view member) {
+  if (!range.contains(value)) {
+    fail("usage.value", fmt::format("{}: expected {}", member, range.ends()));
+  }
 }
+
+[[noreturn]] void fail_only(OptionGroup group) {
+  std::string names;
+  for (const Row& row : rows()) {
+    if (row.group != group) continue;
+    names += fmt::format("{}--{}", names.empty() ? "" : ", ", row.info.name);
+  }
+  fail("usage.value", fmt::format("only --solver {} has {}", solvers_with(group), names));
+}
+
+void check_pegasos(const TrainOptions& o) {
+  const PegasosOptions& p = o.pegasos;
+  check(p.epochs == 0 || p.steps == 0, "give --epochs or --steps, not both");
+  if (!kRuns.contains(p.runs) || (p.iterate != Iterate::best_of && p.runs != 1)) {
+    fail("usage.value",
+         fmt::format("runs: expected {}, and 1 unless the iterate is best_of", kRuns.ends()));
+  }
+  const KernelFunction& kernel = p.kernel;
+  if (kernel.gamma != 0) check_in(kPositive, kernel.gamma, "gamma");
+  check_in(kAnyNumber, kernel.coef0, "coef0");
+  check_ends(kDegree, kernel.degree, "degree");
+  if (kernel.linear()) {
+    check(kernel == KernelFunction{} && p.budget == 0,
+          "--gamma, --coef0, --degree and --budget need --kernel rbf, poly or sigmoid");
+  } else {
+    check(!o.gap || kernel.positive_definite(),
+          "--gap: this kernel is no inner product (sigmoid, or poly with coef0 < 0), and no "
+          "bound can be proved");
+    check(kernel.kind != KernelKind::rbf || kernel.coef0 == 0,
+          "--coef0: the kernel rbf has none; poly and sigmoid have");
+    check(kernel.kind == KernelKind::poly || kernel.degree == KernelFunction{}.degree,
+          "--degree: only the kernel poly has one");
+    check(p.budget == 0 || !p.projection, "give --budget or --projection, not both");
+    check(!o.free_bias || traits_of(Solver::pegasos).with_kernel.free_bias,
+          "--bias: with a kernel expected none or a number, got free");
+  }
+  check_in(kFirstStep, p.t0.value_or(0), "t0");
+}
+
+// Kernels, and options that only some solvers have.
+void check_solver(const TrainOptions& o) {
+  const bool pegasos = uses_pegasos(o);
+  if (!pegasos && !o.pegasos.kernel.linear()) {
+    const std::vector<std::string_view> others =
+        names_where([](const SolverTraits& traits) { return traits.with_kernel.offered; });
+    fail("usage.value", fmt::format("--solver {} takes no kernels; --solver {} does",
+                                    to_string(o.solver), one_or_other(others)));
+  }
+  if (!pegasos && o.pegasos != PegasosOptions{}) fail_only(OptionGroup::pegasos);
+  if (!cutting_planes(o.solver) && o.planes != PlaneOptions{}) fail_only(OptionGroup::planes);
+  if (o.planes.planes != 0) check_ends(kPlanes, o.planes.planes, "planes");
+  if (o.planes.mu != 0) check_in(kMu, o.planes.mu, "mu");
+}
+
+}  // namespace
 
 Result<void> validate(const TrainOptions& o) {
   return guard([&] {
-    const auto check = [](bool good, std::string_view message) {
-      if (!good) fail("usage.value", std::string(message));
-    };
-    check(o.cost > 0 && o.cost <= kMaxCost, "cost: expected a finite number > 0");
-    check(o.lambda >= 0 && o.lambda <= kMaxCost, "lambda: expected a finite number > 0");
-    check(o.path.size() <= kMaxPath &&
-              std::ranges::all_of(o.path, [](double c) { return c > 0 && c <= kMaxCost; }) &&
-              std::ranges::adjacent_find(o.path, std::greater_equal<>()) == o.path.end(),
-          "path: expected up to 1000 finite numbers > 0, ascending");
+    check_in(kPositive, o.cost, "cost");
+    if (o.lambda != 0) check_in(kPositive, o.lambda, "lambda");
+    if (o.path.size() > kPath.most ||
+        !std::ranges::all_of(o.path, [](double c) { return kPositive.contains(c); }) ||
+        std::ranges::adjacent_find(o.path, std::greater_equal<>()) != o.path.end()) {
+      fail("usage.value", fmt::format("path: expected up to {} finite numbers {}, ascending",
+                                      kPath.most, kPositive.ends()));
+    }
     check(o.path.empty() || o.lambda == 0, "give several costs or --lambda, not both");
     check(o.path.empty() || o.pegasos.kernel.linear(), "--kernel: takes one cost, not several");
-    check(!o.gap || (*o.gap > 0 && *o.gap <= 1), "gap: expected a number in (0, 1]");
-    check(std::abs(o.bias) <= kMaxBias, "bias: expected a number up to 1e150");
-    check(o.threads >= 0 && o.threads <= kMaxThreads, "threads: expected 0 to 4096");
-    check(o.time_limit >= 0, "time_limit: expected seconds >= 0");
-    for (const ClassWeight& w : o.class_weights) {
-      check(std::isfinite(w.factor) && w.factor > 0, "class weight: expected a factor > 0");
+    if (o.gap) check_in(kGap, *o.gap, "gap");
+    check_in(kBias, std::abs(o.bias), "bias");
+    check_ends(kThreads, o.threads, "threads");
+    if (o.time_limit != kInfinity && !kSeconds.contains(o.time_limit)) {
+      fail("usage.value", fmt::format("time_limit: expected seconds {}", kSeconds.ends()));
     }
-    const PegasosOptions& p = o.pegasos;
-    const KernelFunction& kernel = p.kernel;
-    const bool pegasos = uses_pegasos(o);
-    if (!pegasos && !kernel.linear()) {
-      fail("usage.value",
-           fmt::format("--solver {} takes no kernels; --solver pegasos does", to_string(o.solver)));
-    }
-    const auto only = [](std::string_view solvers) {
-      std::string names;
-      for (const Row& row : kRows) {
-        if (row.info.solver == solvers)
-          names += fmt::format("{}--{}", names.empty() ? "" : ", ", row.info.name);
-      }
-      fail("usage.value", fmt::format("only --solver {} has {}", solvers, names));
-    };
-    if (!pegasos && p != PegasosOptions{}) only(kPegasos);
-    if (!cutting_planes(o.solver) && o.planes != PlaneOptions{}) only(kCuttingPlanes);
-    check(o.planes.planes == 0 || (o.planes.planes >= 2 && o.planes.planes <= kMaxPlanes),
-          "planes: expected 2 to 10000");
-    check(o.planes.mu == 0 || (o.planes.mu >= kLeastMu && o.planes.mu <= 1),
-          "mu: expected a number from 0.001 to 1");
-    check(p.epochs == 0 || p.steps == 0, "give --epochs or --steps, not both");
-    check(p.runs > 0 && p.runs <= (p.iterate == Iterate::best_of ? kMaxRuns : 1),
-          "runs: expected 1 to 1000, and 1 unless the iterate is best_of");
-    check(kernel.gamma >= 0 && kernel.gamma <= kMaxCost, "gamma: expected a finite number > 0");
-    check(std::isfinite(kernel.coef0), "coef0: expected a finite number");
-    check(kernel.degree >= 1 && kernel.degree <= kMaxDegree, "degree: expected 1 to 100");
-    if (kernel.linear()) {
-      check(kernel == KernelFunction{} && p.budget == 0,
-            "--gamma, --coef0, --degree and --budget need --kernel rbf, poly or sigmoid");
-    } else {
-      check(!o.gap || kernel.positive_definite(),
-            "--gap: this kernel is no inner product (sigmoid, or poly with coef0 < 0), and no "
-            "bound can be proved");
-      check(kernel.kind != KernelKind::rbf || kernel.coef0 == 0,
-            "--coef0: the kernel rbf has none; poly and sigmoid have");
-      check(kernel.kind == KernelKind::poly || kernel.degree == KernelFunction{}.degree,
-            "--degree: only the kernel poly has one");
-      check(p.budget == 0 || !p.projection, "give --budget or --projection, not both");
-      check(!o.free_bias, "--bias: with a kernel expected none or a number, got free");
-    }
-    check(p.t0.value_or(0) <= kMaxT0, "t0: expected a whole number from 0 to 2^53");
+    for (const ClassWeight& w : o.class_weights) check_in(kFactor, w.factor, "class weight");
+    check_solver(o);
+    check_pegasos(o);
   });
 }
 

@@ -14,7 +14,21 @@ namespace {
 
 constexpr std::uint64_t kMostColumns = 2500;
 
-}  // namespace
+constexpr std::uint64_t kMostOnRanks = 200'000;  // columns
+
+// Focus takes the same steps however many ranks there are; descent takes more rounds the more ranks
+// share columns. But every plane is as long as the columns. Rounds to a gap of 1e-3, on two (and
+// four) ranks; on a9a descent does not come to 1e-5 in reasonable time:
+//   columns    a9a 123    ccat 47,236    like real-sim 20,958    like news20 1,355,191
+//   focus      57         75             67                      2e-3 after 10 s and 35 rounds
+//   dual       320        35 (125)       57                      21 (32)
+SolverChoice choose_on_ranks(const GlobalShape& shape, int ranks) {
+  const std::uint64_t columns = std::min(shape.features, shape.nonzeros);
+  if (columns > kMostOnRanks) {
+    return {Solver::dual, fmt::format("{} columns are many, for {} ranks", columns, ranks)};
+  }
+  return {Solver::focus, fmt::format("{} ranks share rows of {} columns", ranks, columns)};
+}
 
 // Dual descent visits rows, newton factors a matrix of columns x columns. What makes descent slow
 // is C |x|^2, the number of times over that a row of mean length could be fitted by itself: above
@@ -33,9 +47,7 @@ constexpr std::uint64_t kMostColumns = 2500;
 //
 // What no such rule sees (rows far from the origin, columns of different scales) shows when descent
 // crawls; then newton goes on from there (solve/crawl.h).
-SolverChoice choose_solver(const TrainOptions& options, const Dataset& data) {
-  if (options.solver != Solver::automatic) return {options.solver};
-  if (!options.pegasos.kernel.linear()) return {Solver::pegasos, "it is the one with kernels"};
+SolverChoice choose_alone(const TrainOptions& options, const Dataset& data) {
   SolverChoice choice = {Solver::dual};
   std::uint64_t occurring = data.features();
   if (occurring > kMostColumns) {
@@ -78,21 +90,13 @@ SolverChoice choose_solver(const TrainOptions& options, const Dataset& data) {
   return choice;
 }
 
-// Focus takes the same steps however many ranks there are; descent takes more rounds the more ranks
-// share columns. But every plane is as long as the columns. Rounds to a gap of 1e-3, on two (and
-// four) ranks; on a9a descent does not come to 1e-5 in reasonable time:
-//   columns    a9a 123    ccat 47,236    like real-sim 20,958    like news20 1,355,191
-//   focus      57         75             67                      2e-3 after 10 s and 35 rounds
-//   dual       320        35 (125)       57                      21 (32)
-SolverChoice choose_solver(const TrainOptions& options, const GlobalShape& whole, int ranks) {
+}  // namespace
+
+SolverChoice choose_solver(const TrainOptions& options, const Dataset& data,
+                           const GlobalShape& shape, int ranks) {
   if (options.solver != Solver::automatic) return {options.solver};
   if (!options.pegasos.kernel.linear()) return {Solver::pegasos, "it is the one with kernels"};
-  constexpr std::uint64_t kMostOnRanks = 200'000;
-  const std::uint64_t columns = std::min(whole.features, whole.nonzeros);
-  if (columns > kMostOnRanks) {
-    return {Solver::dual, fmt::format("{} columns are many, for {} ranks", columns, ranks)};
-  }
-  return {Solver::focus, fmt::format("{} ranks share rows of {} columns", ranks, columns)};
+  return ranks > 1 ? choose_on_ranks(shape, ranks) : choose_alone(options, data);
 }
 
 }  // namespace hinge

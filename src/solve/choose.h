@@ -12,7 +12,7 @@
 namespace hinge {
 
 struct SolverChoice {
-  Solver solver;
+  Solver solver = Solver::automatic;
   std::string because = {};  // in words; empty where the solver was named
   // The columns that occur, where numbers are many and these are few: worth working on alone.
   std::optional<std::uint64_t> columns = {};
@@ -20,11 +20,10 @@ struct SolverChoice {
   bool may_change = false;
 };
 
-// A function of rows, columns that occur, lengths of rows, costs and gap; never of threads, so that
-// the bits of a model are the same for any number of them.
-SolverChoice choose_solver(const TrainOptions& options, const Dataset& data);
-
-// The same on several ranks, where what is sent counts too.
-SolverChoice choose_solver(const TrainOptions& options, const GlobalShape& whole, int ranks);
+// A function of rows, columns that occur, lengths of rows, costs, gap and, since what is sent
+// counts too, the number of ranks; never of threads, so that the bits of a model are the same for
+// any number of them. `data` are the rows of this rank, `shape` is that of the rows on all.
+SolverChoice choose_solver(const TrainOptions& options, const Dataset& data,
+                           const GlobalShape& shape, int ranks);
 
 }  // namespace hinge

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/pool.h"
 #include "objective/problem.h"
@@ -19,6 +20,11 @@ Limits watched(Limits limits, const Dataset& rows, std::size_t problems, Solver 
 // Whether newton may take the place of descent on so many columns of these rows: it is a matter of
 // matrices that must not be large, and never of the machine.
 bool newton_may_follow(const Dataset& rows, std::uint64_t columns);
+
+// Whether solvers had changed when this was the state of one; none: no.
+inline bool has_changed(std::span<const std::byte> state) {
+  return !state.empty() && Monitor::changes_in(state) > 0;
+}
 
 // Dual descent; from where it crawls, newton; and from where that ends far from the gap, descent to
 // the end. `first` is dual or newton. The monitor's limits are watched() ones; states are those of

@@ -34,10 +34,10 @@ struct Limits {
   double pass_work = 0, iteration_work = 0;  // of a pass over the data; of an iteration besides
 };
 
-// Where the states of a solver go from which a later run can go on (train_checkpoint.h).
-class StateKeeper {
+// Takes the states of a solver from which a later run can go on (train/checkpoint_writer.h).
+class StateSink {
  public:
-  virtual ~StateKeeper() = default;
+  virtual ~StateSink() = default;
   virtual bool wanted() = 0;  // cheap
   // `last` is the last record reported.
   virtual void keep(std::vector<std::byte> state, const Progress& last) = 0;
@@ -47,14 +47,14 @@ class StateKeeper {
 class Monitor {
  public:
   // `clock` runs since training began and is shared by all problems; `observer` may be empty, and
-  // there may be no keeper.
+  // there may be no sink.
   Monitor(const Limits& limits, const Stopwatch& clock, std::size_t problem,
-          const std::function<void(const Progress&)>& observer, StateKeeper* keeper = nullptr)
+          const std::function<void(const Progress&)>& observer, StateSink* sink = nullptr)
       : limits_(limits),
         clock_(clock),
         problem_(problem),
         observer_(observer),
-        keeper_(keeper),
+        sink_(sink),
         pace_(limits.pace) {}
 
   // The stages of a solver whose time is told apart; stage() measures until its result goes.
@@ -138,11 +138,11 @@ class Monitor {
   // poll() has said stop, the state may be one that the run would not have come to: no more.
   template <class State>
   void offer_state(const State& state) {
-    if (keeper_ == nullptr || stopped_ || !keeper_->wanted()) return;
+    if (sink_ == nullptr || stopped_ || !sink_->wanted()) return;
     try {
-      keeper_->keep(state(), last_);
+      sink_->keep(state(), last_);
     } catch (const std::bad_alloc&) {
-      keeper_->lost();  // training can do without it
+      sink_->lost();  // training can do without it
     }
   }
 
@@ -223,7 +223,7 @@ class Monitor {
   const Stopwatch& clock_;
   std::size_t problem_;
   const std::function<void(const Progress&)>& observer_;
-  StateKeeper* keeper_;
+  StateSink* sink_;
   Pace pace_;
   double work_ = 0;  // since the solver began, besides passes and iterations
   double passes_per_work_ = 0;

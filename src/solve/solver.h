@@ -70,7 +70,7 @@ struct SolverOptions {
   PegasosOptions pegasos = {};
   PlaneOptions planes = {};
   std::span<const Start> start = {};       // one a problem, or none: w = 0
-  std::span<const std::byte> resume = {};  // a state that a keeper got: go on from there
+  std::span<const std::byte> resume = {};  // a state that a StateSink got: go on from there
   KernelWay kernel_way = KernelWay::by_budget;
   std::uint64_t kernel_memory = std::uint64_t{1} << 30;  // for kernel values that are kept
   Comm* comm = nullptr;                                  // the ranks, if there are several

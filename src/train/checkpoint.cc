@@ -1,4 +1,4 @@
-// Map: terms -> writer -> reader -> results -> the book.
+// Map: identity -> saving -> loading -> what a file says of its run -> results.
 #include "train/checkpoint.h"
 
 #include <fcntl.h>
@@ -47,7 +47,7 @@ std::string real_name(std::filesystem::path path) {
   return path.string();
 }
 
-// A person's name for a term.
+// A person's name for a part of the identity.
 std::string said(std::string_view name) {
   if (name.starts_with(kOption)) return fmt::format("--{}", name.substr(kOption.size()));
   if (name.starts_with(kData)) return fmt::format("{} of the data", name.substr(kData.size()));
@@ -72,37 +72,37 @@ std::string weights_checksum(const Model& model) {
   return to_hex(sum.value());
 }
 
-const std::string* find(const Terms& terms, std::string_view name) {
-  const auto found = std::ranges::find(terms, name, &Terms::value_type::first);
-  return found == terms.end() ? nullptr : &found->second;
+const std::string* find(const RunIdentity& identity, std::string_view name) {
+  const auto found = std::ranges::find(identity, name, &RunIdentity::value_type::first);
+  return found == identity.end() ? nullptr : &found->second;
 }
 
 }  // namespace
 
-Terms terms_of(const TrainOptions& options, const Model& model, const Model* start) {
-  Terms terms;
+RunIdentity identity_of(const TrainOptions& options, const Model& model, const Model* start) {
+  RunIdentity identity;
   for (auto& [name, text] : describe(options)) {
     std::string key = fmt::format("{}{}", kOption, name);
-    if (!terms.empty() && terms.back().first == key) {  // class weights
-      terms.back().second += ' ' + text;
+    if (!identity.empty() && identity.back().first == key) {  // class weights
+      identity.back().second += ' ' + text;
     } else {
-      terms.emplace_back(std::move(key), std::move(text));
+      identity.emplace_back(std::move(key), std::move(text));
     }
   }
   const Origin& origin = model.origin;
-  terms.emplace_back("solver", origin.solver);
-  terms.emplace_back("trained_on.index_base", fmt::format("{}", model.index_base));
-  terms.emplace_back("trained_on.rows", fmt::format("{}", origin.rows));
-  terms.emplace_back("trained_on.features", fmt::format("{}", model.features));
-  terms.emplace_back("trained_on.nonzeros", fmt::format("{}", origin.nonzeros));
-  terms.emplace_back("trained_on.precision", origin.precision == Precision::f32 ? "f32" : "f64");
-  terms.emplace_back("trained_on.weights", origin.row_weights ? "yes" : "no");
-  terms.emplace_back("trained_on.fingerprint", origin.fingerprint);
-  terms.emplace_back("start", start == nullptr ? "none" : weights_checksum(*start));
-  return terms;
+  identity.emplace_back("solver", origin.solver);
+  identity.emplace_back("trained_on.index_base", fmt::format("{}", model.index_base));
+  identity.emplace_back("trained_on.rows", fmt::format("{}", origin.rows));
+  identity.emplace_back("trained_on.features", fmt::format("{}", model.features));
+  identity.emplace_back("trained_on.nonzeros", fmt::format("{}", origin.nonzeros));
+  identity.emplace_back("trained_on.precision", origin.precision == Precision::f32 ? "f32" : "f64");
+  identity.emplace_back("trained_on.weights", origin.row_weights ? "yes" : "no");
+  identity.emplace_back("trained_on.fingerprint", origin.fingerprint);
+  identity.emplace_back("start", start == nullptr ? "none" : weights_checksum(*start));
+  return identity;
 }
 
-void check_terms(const Checkpoint& found, const Terms& ours, const std::string& path) {
+void check_identity(const Checkpoint& found, const RunIdentity& ours, const std::string& path) {
   const auto refuse = [&](std::string_view name, const std::string* before,
                           const std::string* now) {
     fail_file("checkpoint.mismatch", path,
@@ -114,16 +114,17 @@ void check_terms(const Checkpoint& found, const Terms& ours, const std::string& 
   const std::string here = this_version();
   if (found.written_by != here) refuse("version", &found.written_by, &here);
   for (const auto& [name, value] : ours) {
-    const std::string* const before = find(found.terms, name);
+    const std::string* const before = find(found.identity, name);
     if (before == nullptr || *before != value) refuse(name, before, &value);
   }
-  for (const auto& [name, value] : found.terms) {
+  for (const auto& [name, value] : found.identity) {
     if (find(ours, name) == nullptr) refuse(name, &value, nullptr);
   }
 }
 
-void save_checkpoint(const std::string& path, const Terms& terms, const CheckpointGroups& groups) {
-  Metadata metadata(terms.begin(), terms.end());
+void save_checkpoint(const std::string& path, const RunIdentity& identity,
+                     const CheckpointGroups& groups) {
+  Metadata metadata(identity.begin(), identity.end());
   metadata["format"] = kCheckpointFormat;
   metadata["version"] = kVersion;
   metadata["written_by"] = this_version();
@@ -189,9 +190,9 @@ Checkpoint load_one(const std::string& path) {
               "go on with the hinge it was written with, or begin anew without --resume");
   }
   for (const auto& [name, text] : file.metadata()) {
-    const bool term =
+    const bool identifies =
         name.starts_with(kOption) || name.starts_with(kData) || name == "solver" || name == "start";
-    if (term) checkpoint.terms.emplace_back(name, text);
+    if (identifies) checkpoint.identity.emplace_back(name, text);
   }
   file.allow_only({"cut", "sizes", "gaps", "passes", "done", "states"});
   const auto numbers = [&]<class T>(const char* name, std::uint64_t count, T) {
@@ -265,7 +266,7 @@ namespace {
 
 template <class T>
 T number(const Checkpoint& checkpoint, std::string_view name, const std::string& path) {
-  const std::string* const text = find(checkpoint.terms, name);
+  const std::string* const text = find(checkpoint.identity, name);
   T value = 0;
   if (text != nullptr) {
     const char* const end = text->data() + text->size();
@@ -276,7 +277,7 @@ T number(const Checkpoint& checkpoint, std::string_view name, const std::string&
 }
 
 std::string text(const Checkpoint& checkpoint, std::string_view name) {
-  const std::string* const found = find(checkpoint.terms, name);
+  const std::string* const found = find(checkpoint.identity, name);
   return found == nullptr ? "" : *found;
 }
 
@@ -288,7 +289,7 @@ Result<CheckpointInfo> read_checkpoint(const std::string& path, std::vector<Erro
     CheckpointInfo info;
     info.written_by = checkpoint.written_by;
     info.solver = text(checkpoint, "solver");
-    for (const auto& [name, value] : checkpoint.terms) {
+    for (const auto& [name, value] : checkpoint.identity) {
       if (!name.starts_with(kOption)) continue;
       for (std::size_t from = 0; from <= value.size();) {
         const std::size_t end = std::min(value.find(' ', from), value.size());
@@ -324,6 +325,16 @@ bool looks_like_checkpoint(const std::string& path) {
   char bytes[4096];
   const Result<std::string_view> head = guard([&] { return first_bytes(path, bytes); });
   return head.ok() && looks_like_tensor_file(*head, kCheckpointFormat);
+}
+
+std::string checkpoint_file(const std::string& path) {
+  struct stat status {};
+  const bool exists = stat(path.c_str(), &status) == 0;
+  if (path == "-" || (exists && !S_ISREG(status.st_mode))) {
+    fail("usage.value",
+         fmt::format("--checkpoint: expected a regular file, got \"{}\"", escape(path)));
+  }
+  return real_name(path);
 }
 
 // ---- Results.
@@ -372,112 +383,6 @@ void unpack_result(std::span<const std::byte> state, std::span<const Problem> pr
     solutions[k].alpha = unpacked(problems[k], witness);
   }
   archive.end();
-}
-
-// ---- The book.
-
-namespace {
-
-std::string checked_path(const std::string& path) {
-  struct stat status {};
-  const bool exists = stat(path.c_str(), &status) == 0;
-  if (path == "-" || (exists && !S_ISREG(status.st_mode))) {
-    fail("usage.value",
-         fmt::format("--checkpoint: expected a regular file, got \"{}\"", escape(path)));
-  }
-  return real_name(path);
-}
-
-}  // namespace
-
-CheckpointBook::CheckpointBook(const CheckpointControl& control, std::vector<Error>& warnings)
-    : path_(checked_path(control.path)),
-      seconds_(control.seconds),
-      requests_(control.requests),
-      file_lock_(path_ + ".lock", warnings) {}
-
-void CheckpointBook::begin(Terms terms, CheckpointGroups groups) {
-  terms_ = std::move(terms);
-  groups_ = std::move(groups);
-  written_ = clock_.seconds();
-}
-
-std::uint64_t CheckpointBook::requests() const {
-  return requests_ == nullptr ? 0 : requests_->load(std::memory_order_relaxed);
-}
-
-CheckpointBook::Keeper::Keeper(CheckpointBook& book, std::size_t group)
-    : book_(book), group_(group), kept_(book.clock_.seconds()), answered_(book.requests()) {}
-
-bool CheckpointBook::Keeper::wanted() {
-  return book_.clock_.seconds() - kept_ >= book_.seconds_ || book_.requests() != answered_;
-}
-
-// Whether a checkpoint was asked for; it is about to be written.
-bool CheckpointBook::Keeper::answer() {
-  kept_ = book_.clock_.seconds();
-  return std::exchange(answered_, book_.requests()) != book_.requests();
-}
-
-void CheckpointBook::Keeper::keep(std::vector<std::byte> state, const Progress& last) {
-  const bool asked = answer();
-  book_.set(group_, std::move(state), &last, asked);
-}
-
-void CheckpointBook::Keeper::lost() {
-  static_cast<void>(answer());
-  const std::lock_guard lock(book_.mutex_);
-  book_.note(out_of_memory_error());
-}
-
-void CheckpointBook::Keeper::done(std::vector<std::byte> result) {
-  const bool asked = answer();
-  book_.set(group_, std::move(result), nullptr, asked);
-}
-
-// `last`: none when the group is done.
-void CheckpointBook::set(std::size_t group, std::vector<std::byte> state, const Progress* last,
-                         bool now) {
-  auto bytes = std::make_shared<const std::vector<std::byte>>(std::move(state));
-  std::unique_lock lock(mutex_);
-  CheckpointGroup& entry = groups_[group];
-  entry.state = std::move(bytes);
-  entry.done = last == nullptr;
-  if (last != nullptr) {
-    entry.passes = last->data_passes;
-    entry.gap = last->relative_gap;
-  }
-  fresh_ = true;
-  if (now || clock_.seconds() - written_ >= seconds_) write(lock);
-}
-
-void CheckpointBook::note(const Error& trouble) {
-  ++troubles_;
-  trouble_ = trouble;
-}
-
-// The disk is slow: others may keep their states meanwhile.
-void CheckpointBook::write(std::unique_lock<std::mutex>& lock) {
-  if (writing_) return;
-  writing_ = true;
-  fresh_ = false;
-  Result<CheckpointGroups> groups = guard([&] { return groups_; });
-  lock.unlock();
-  const Result<void> saved =
-      guard([&] { save_checkpoint(path_, terms_, take(std::move(groups))); });
-  lock.lock();
-  writing_ = false;
-  written_ = clock_.seconds();
-  if (!saved.ok()) note(saved.error());
-}
-
-void CheckpointBook::end(std::vector<Error>& warnings) {
-  std::unique_lock lock(mutex_);
-  if (fresh_ && !std::ranges::all_of(groups_, &CheckpointGroup::done)) write(lock);
-  if (!trouble_) return;
-  warnings.push_back(make_warning(
-      "checkpoint.write", fmt::format("{} checkpoint{} could not be written, training went on: {}",
-                                      troubles_, troubles_ == 1 ? "" : "s", trouble_->message)));
 }
 
 }  // namespace hinge

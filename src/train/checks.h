@@ -1,48 +1,58 @@
-// What train() looks at before it begins.
+// What a plan refuses, and what it warns of. The order in which make_plan() asks is that in which
+// troubles are told.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
-#include "base/pool.h"
 #include "data/memory.h"
 #include "data/survey.h"
-#include "hinge/dataset.h"
-#include "hinge/options.h"
-#include "hinge/result.h"
+#include "hinge/train.h"
 #include "ranks/comm.h"
 #include "solve/choose.h"
+#include "solve/traits.h"
+#include "train/plan.h"
 
 namespace hinge {
 
+// Refuses what several ranks cannot do (mpi.unsupported).
+void check_ranks(const Plan& plan, int ranks);
+
+// Refuses data without rows, of one class or of too many (data.*, limit.classes).
+void check_classes(const Plan& plan);
+
 // How many costs of a path are worked on at the same time, at most. Other solvers share out the
 // work on one among the threads, and so do several classes.
-constexpr std::size_t costs_abreast(Solver solver, std::size_t problems) {
-  return solver == Solver::dual && problems == 1 ? 4 : 1;
+constexpr std::size_t costs_abreast(const SolverTraits& traits, std::size_t problems) {
+  return problems == 1 ? traits.abreast : 1;
 }
 
-// Refuses data that cannot be trained on, or not in the memory there is (data.*, limit.*,
-// memory.*); returns how much training takes. `start`: it begins at a model. Another solver may not
-// follow the one chosen where --memory does not allow for it.
-TrainingMemory check_data(const Dataset& data, const GlobalShape& whole,
-                          const TrainOptions& options, SolverChoice& choice, bool start,
-                          std::vector<Error>& warnings);
+// How much memory training takes; refuses what is not there (memory.model) or not allowed
+// (memory.limit). `start`: it begins at a model. Another solver may not follow the one chosen where
+// --memory does not allow for it.
+TrainingMemory check_memory(const Dataset& data, const GlobalShape& shape,
+                            const TrainOptions& options, SolverChoice& choice, bool start);
 
 // Memory for kernel values that are kept, where `need` is what training takes besides; how much
 // there is changes the time only.
 std::uint64_t kernel_memory(const TrainOptions& options, double need);
 
+// Refuses options that do not suit the rows, or the model to start from (usage.value, model.start).
+void check_options(const Plan& plan);
+
+// Every class needs a row that counts, on some rank (data.weights.zero, data.weight).
+void check_row_weights(const Plan& plan, Comm* comm);
+
+// Warns of data without features, and of rare classes.
+void warn_of_rows(const Plan& plan, std::vector<Error>& warnings);
+
 // Warns of values too far apart.
-void check_scale(const Survey& seen, std::vector<Error>& warnings);
+void warn_of_scale(const Survey& seen, std::vector<Error>& warnings);
 
 // Class factors that apply to this data; a weight for a label that does not occur is only a
 // warning.
-std::vector<ClassWeight> class_weights(const GlobalShape& whole, const TrainOptions& options,
+std::vector<ClassWeight> class_weights(const GlobalShape& shape, const TrainOptions& options,
                                        std::vector<Error>& warnings);
-
-// Every class needs a row that counts, on some rank.
-void check_costs(const Dataset& data, const GlobalShape& whole, std::span<const double> costs,
-                 Comm* comm);
 
 }  // namespace hinge

@@ -16,10 +16,6 @@
 namespace hinge {
 namespace {
 
-[[noreturn]] void unsupported(const std::string& what, std::string help = {}) {
-  fail("mpi.unsupported", what + ", which several ranks cannot do", std::move(help));
-}
-
 // How a joined state begins: no solver's does.
 constexpr std::uint64_t kJoined = 0x736b6e617220002a;
 
@@ -34,50 +30,6 @@ struct JoinedState {
   }
 };
 
-}  // namespace
-
-Result<void> agree(Transport& transport, const Result<void>& mine) {
-  return guard([&] {
-    Comm comm(transport);
-    comm.together([&] { take(mine); });
-  });
-}
-
-void check_supported(const TrainOptions& options, const TrainControl& control, Solver solver,
-                     int ranks) {
-  if (!options.pegasos.kernel.linear())
-    unsupported("--kernel: training with a kernel was asked for");
-  if (options.free_bias) {
-    unsupported("--bias free: an intercept that is not regularised was asked for",
-                "--bias 1 has one that is");
-  }
-  if (solver == Solver::newton) {
-    unsupported("--solver newton was asked for",
-                "auto, dual, pegasos and the cutting planes can: cpa, ocas, ocas3, active, focus");
-  }
-  if (solver == Solver::dual && control.start != nullptr) {
-    unsupported("--start: descent from a proof was asked for",
-                "--solver focus begins at any model");
-  }
-  if (solver != Solver::pegasos) return;
-  const PegasosOptions& asked = options.pegasos;
-  if (asked.batch != 0 && asked.batch < static_cast<std::uint64_t>(ranks)) {
-    unsupported(
-        fmt::format("--batch {}: a step with less than a row a rank was asked for", asked.batch),
-        "a step is a message to all: give --batch a thousand or so");
-  }
-  if (asked.sampling == Sampling::replace) unsupported("--sampling replace was asked for");
-  if (asked.iterate == Iterate::random || asked.iterate == Iterate::best_of) {
-    unsupported("--iterate: a point drawn by lot was asked for");
-  }
-  if (asked.projection) unsupported("--projection on was asked for");
-  if (control.start != nullptr || asked.t0)
-    unsupported("--start or --t0 was asked for, with Pegasos");
-  if (!control.checkpoint.path.empty()) unsupported("--checkpoint was asked for, with Pegasos");
-}
-
-namespace {
-
 // What there is to say of labels that are no whole numbers; of these nothing. By the same label all
 // ranks must mean the same class.
 std::string other_labels(const Labels& labels) {
@@ -91,6 +43,13 @@ std::string other_labels(const Labels& labels) {
 }
 
 }  // namespace
+
+Result<void> agree(Transport& transport, const Result<void>& mine) {
+  return guard([&] {
+    Comm comm(transport);
+    comm.together([&] { take(mine); });
+  });
+}
 
 void agree_on(const TrainOptions& options, const Dataset& data, Comm& comm) {
   comm.agree("version", std::string(version()));
@@ -122,12 +81,12 @@ std::vector<std::uint32_t> occurring_columns(const Dataset& data, Pool& pool, Co
   return all;
 }
 
-bool RankKeeper::wanted() {
+bool RankSink::wanted() {
   if (first_ != nullptr && first_->wanted()) comm_.raise(Wish::checkpoint);
   return comm_.raised(Wish::checkpoint);
 }
 
-void RankKeeper::keep(std::vector<std::byte> state, const Progress& last) {
+void RankSink::keep(std::vector<std::byte> state, const Progress& last) {
   comm_.lower(Wish::checkpoint);
   JoinedState joined;
   bool complete = true;
@@ -147,7 +106,7 @@ void RankKeeper::keep(std::vector<std::byte> state, const Progress& last) {
   }
 }
 
-void RankKeeper::lost() {
+void RankSink::lost() {
   keep({}, {});
 }
 
@@ -158,18 +117,18 @@ bool is_joined(std::span<const std::byte> state) {
   return mark == kJoined;
 }
 
-Start part_of(std::span<const std::byte> state, const Problem& problem, const GlobalShape& whole) {
+Start part_of(std::span<const std::byte> state, const Problem& problem, const GlobalShape& shape) {
   JoinedState joined;
   restore(joined, state);
   const std::uint64_t rows = problem.y.size();
   std::vector<double>& alpha = joined.all.alpha;
-  if (joined.all.w.size() != problem.dimension() || alpha.size() != whole.rows ||
-      whole.first_row + rows > whole.rows) {
+  if (joined.all.w.size() != problem.dimension() || alpha.size() != shape.rows ||
+      shape.first_row + rows > shape.rows) {
     fail("checkpoint.content", "a state in the checkpoint is about other data");
   }
   Start start = {std::move(joined.all.w), {}};
   for (std::uint64_t i = 0; i < rows; ++i) {
-    start.alpha.push_back(std::clamp(alpha[whole.first_row + i], 0.0, problem.upper(i)));
+    start.alpha.push_back(std::clamp(alpha[shape.first_row + i], 0.0, problem.upper(i)));
   }
   return start;
 }

@@ -17,7 +17,7 @@
 namespace hinge {
 namespace {
 
-class KeepAll final : public StateKeeper {
+class KeepAll final : public StateSink {
  public:
   bool wanted() override { return true; }
   void keep(std::vector<std::byte> state, const Progress&) override {
@@ -180,7 +180,7 @@ class SolverCheckpoints : public ::testing::TestWithParam<Case> {
     }
   }
 
-  std::vector<Solution> solve(StateKeeper* keeper, std::span<const std::byte> resume, int threads,
+  std::vector<Solution> solve(StateSink* keeper, std::span<const std::byte> resume, int threads,
                               double seconds = std::numeric_limits<double>::infinity()) {
     const Case& c = GetParam();
     const Limits limits = {.gap = c.gap, .seconds = seconds};
@@ -266,7 +266,7 @@ TEST(DualCheckpoints, RowsOfZeros) {
   const Dataset data = DatasetBuilder::build(std::move(arrays), kColumns, 1);
   const std::vector<std::int8_t> y = signs(data, 1);
   const Problem problem = {.data = &data, .y = y, .cost = 1};
-  const auto solve = [&](StateKeeper* keeper, std::span<const std::byte> resume) {
+  const auto solve = [&](StateSink* keeper, std::span<const std::byte> resume) {
     const Stopwatch clock;
     const std::function<void(const Progress&)> nobody;
     Monitor monitor({.gap = 1e-6, .seconds = std::numeric_limits<double>::infinity()}, clock, 0,

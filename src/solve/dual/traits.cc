@@ -1,0 +1,43 @@
+#include "solve/dual/traits.h"
+
+#include "solve/crawl.h"
+
+namespace hinge {
+namespace {
+
+void check_dual_ranks(const AskedOfRanks& asked) {
+  if (asked.start) {
+    fail_on_ranks("--start: descent from a proof was asked for",
+                  "--solver focus begins at any model");
+  }
+}
+
+double memory_of_dual(const MemoryShape& shape) {
+  return dual_memory(shape.data, shape.dimension, shape.gap, shape.options.free_bias);
+}
+
+std::vector<Solution> solve_by_dual(const SolverTask& task, Pool& pool) {
+  const Problem& problem = task.problems[0];
+  Monitor& monitor = task.monitors[0];
+  if (task.may_change || has_changed(task.options.resume))
+    return only(solve_in_turns(problem, Solver::dual, task.options, monitor, pool));
+  return only(solve_dual(problem, task.options, monitor, pool));
+}
+
+}  // namespace
+
+constexpr SolverTraits kDualTraits = {
+    .solver = Solver::dual,
+    .name = "dual",
+    .losses = kHingeAlone,
+    .alone = {.offered = true, .free_bias = true, .starts = Starts::at_proof, .checkpoints = true},
+    .on_ranks = {.offered = true, .checkpoints = true},
+    .check_ranks = check_dual_ranks,
+    .takes_low_precision = true,
+    .abreast = 4,
+    .memory = memory_of_dual,
+    .memory_is_for = "the variables",
+    .less_memory = "lower --threads",
+    .solve = solve_by_dual};
+
+}  // namespace hinge

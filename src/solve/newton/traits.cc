@@ -1,0 +1,31 @@
+#include "solve/newton/traits.h"
+
+#include "solve/crawl.h"
+
+namespace hinge {
+namespace {
+
+double memory_of_newton(const MemoryShape& shape) {
+  return newton_memory(shape.data, shape.dimension);
+}
+
+std::vector<Solution> solve_by_newton(const SolverTask& task, Pool& pool) {
+  const Problem& problem = task.problems[0];
+  Monitor& monitor = task.monitors[0];
+  return only(task.may_change || has_changed(task.options.resume) ? solve_in_turns(problem, Solver::newton, task.options, monitor, pool)
+                              : solve_newton(problem, task.options, monitor, pool));
+}
+
+}  // namespace
+
+constexpr SolverTraits kNewtonTraits = {
+    .solver = Solver::newton,
+    .name = "newton",
+    .losses = kHingeAlone,
+    .alone = {.offered = true, .free_bias = true, .starts = Starts::anywhere, .checkpoints = true},
+    .memory = memory_of_newton,
+    .memory_is_for = "the matrices",
+    .less_memory = "--solver dual needs less",
+    .solve = solve_by_newton};
+
+}  // namespace hinge

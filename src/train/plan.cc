@@ -1,0 +1,247 @@
+// Map: labels and columns -> row weights -> origin -> low precision -> groups -> the plan.
+#include "train/plan.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/error.h"
+#include "data/columns.h"
+#include "proof/certificate.h"
+#include "proof/outward.h"
+#include "solve/crawl.h"
+#include "solve/sweep.h"
+#include "train/checks.h"
+#include "train/ranked.h"
+
+namespace hinge {
+namespace {
+
+// With kernels it is worth working on the columns that occur where fewer do than so many vectors
+// over all columns would have numbers.
+constexpr std::uint64_t kKernelVectors = 32;
+
+// A signal shall be obeyed within a second. Counted from it, preparations may go on for so many
+// seconds.
+constexpr double kPrepareGrace = 0.3;
+
+// Labels and hyperplanes.
+void describe_model(Plan& plan) {
+  Model& model = plan.report_template.model;
+  for (const LabelCount& c : plan.shape.classes) model.labels.push_back(c.label);
+  if (model.binary()) std::swap(model.labels[0], model.labels[1]);  // positive, the larger, first
+  model.problems.resize(model.binary() ? 1 : model.labels.size());
+  for (std::size_t k = 0; k < model.problems.size(); ++k) model.problems[k].label = model.labels[k];
+  model.class_names = plan.data.class_names();
+  model.features = plan.data.features();
+  model.index_base = plan.data.index_base();
+  model.reject = plan.options.reject;
+  model.kernel = plan.options.pegasos.kernel;
+  if (!model.kernel.linear() && model.kernel.gamma == 0) {
+    model.kernel.gamma = 1 / std::max(1.0, static_cast<double>(model.features));
+  }
+}
+
+// Where few among many columns occur, those are worked on.
+void choose_columns(Plan& plan, Run& run) {
+  Model& model = plan.report_template.model;
+  const std::size_t vectors = plan.problems() * std::max(std::size_t{1}, plan.options.path.size());
+  if (!plan.choice.columns && !are_sparse(plan.shape.nonzeros, plan.shape.features,
+                                          model.kernel.linear() ? vectors : kKernelVectors)) {
+    return;
+  }
+  std::vector<std::uint32_t> columns = run.comm == nullptr
+                                           ? occurring_columns(plan.data, run.pool)
+                                           : occurring_columns(plan.data, run.pool, *run.comm);
+  if (columns.empty()) columns = {0};  // none would mean all
+  plan.compact = keep_columns(plan.data, columns, run.pool);
+  if (model.kernel.linear()) model.columns = std::move(columns);
+}
+
+void weigh_rows(Plan& plan, Comm* comm) {
+  Origin& origin = plan.report_template.model.origin;
+  origin.class_weights = class_weights(plan.shape, plan.options, plan.warnings);
+  plan.row_weights = row_costs(plan.data, origin.class_weights);
+  plan.total = static_cast<double>(plan.shape.rows);
+  if (!plan.shape.weighted && origin.class_weights.empty()) return;
+  check_row_weights(plan, comm);
+  plan.total = sum_of(plan.row_weights, [](double weight) { return weight; });
+  if (comm != nullptr) plan.total = comm->sum(plan.total);
+  plan.total_rounding =
+      gamma(sum_depth(plan.shape.rows) + 3 + (comm != nullptr ? comm->size() : 0));
+}
+
+// What models say of how they came about, but for the cost.
+void describe_origin(Plan& plan, const Survey& seen) {
+  const TrainOptions& options = plan.options;
+  Origin& origin = plan.report_template.model.origin;
+  origin.solver = options.solver == Solver::automatic ? "auto:" : "";
+  origin.solver += to_string(plan.choice.solver);
+  origin.because = plan.choice.because;
+  origin.gap = plan.gap;
+  origin.free_bias = options.free_bias;
+  origin.bias_feature = options.free_bias ? 1.0 : std::max(0.0, options.bias);
+  origin.row_weights = plan.shape.weighted;
+  origin.seed = options.seed;
+  origin.rows = plan.shape.rows;
+  origin.nonzeros = plan.shape.nonzeros;
+  origin.precision = plan.data.precision();
+  origin.fingerprint = seen.fingerprint;
+}
+
+// Whether descent may begin with weights in floats, and on which rows in 16 bits. Training on rows
+// of doubles shall take less than a quarter of their memory: what it takes for each row leaves some
+// of that for values in 16 bits.
+void choose_precision(Plan& plan, const Survey& seen, Run& run) {
+  constexpr std::uint64_t kWorth = 100'000;  // values; fewer take no time anyway
+  constexpr double kShare = 0.25;
+  const bool tame = seen.largest == 0;
+  plan.solver.floats = plan.traits().takes_low_precision && run.comm == nullptr && tame &&
+                       plan.rows().nonzeros() >= kWorth;
+  const auto* const m = std::get_if<CsrView<double>>(&plan.rows().view());
+  if (!plan.solver.floats || m == nullptr) return;
+  const double entry = m->full ? 8 : 12, row = dual_bytes_a_row(plan.options.free_bias);
+  const auto problems = static_cast<double>(plan.cost_path.size() * plan.problems());
+  const double spare = kShare * entry * static_cast<double>(m->nonzeros()) -
+                       row * problems * static_cast<double>(m->rows);
+  if (spare <= 0) return;
+  plan.quantised_rows.emplace(*m, static_cast<std::uint64_t>(spare),
+                              choose_simd(plan.options.instruction_set), run.pool);
+}
+
+// Into how many sweeps Pegasos' classes are cut: one a thread, none of a single class (the bits of
+// a class are the same among any others, not alone), none so large that its counters outgrow the
+// rows.
+std::size_t sweeps_of(std::size_t problems, int threads) {
+  const std::size_t wanted =
+      std::max(static_cast<std::size_t>(threads), (problems + kSweepClasses - 1) / kSweepClasses);
+  return std::min(wanted, problems / 2);
+}
+
+CheckpointGroups new_groups(const Plan& plan, const Run& run) {
+  const std::size_t problems = plan.problems();
+  CheckpointGroups groups;
+  if (!plan.report_template.model.kernel.linear()) {
+    // A budget is one for all classes.
+    const std::size_t together = plan.options.pegasos.budget > 0 ? problems : kSweepClasses;
+    for (std::size_t first = 0; first < problems; first += together) {
+      groups.push_back({.first = first, .last = std::min(problems, first + together)});
+    }
+    return groups;
+  }
+  const bool swept = plan.traits().sweeps && problems > 1 && run.comm == nullptr;
+  const std::size_t count = swept ? sweeps_of(problems, run.pool.threads()) : problems;
+  for (std::size_t c = 0; c < plan.cost_path.size(); ++c) {
+    for (std::size_t g = 0; g < count; ++g) {
+      groups.push_back({.first = problems * c + problems * g / count,
+                        .last = problems * c + problems * (g + 1) / count});
+    }
+  }
+  return groups;
+}
+
+// A checkpoint says how problems were grouped: with Pegasos that depends on the number of threads.
+CheckpointGroups groups_in_checkpoint(Plan& plan, const RunIdentity& identity,
+                                      const std::string& path) {
+  Checkpoint found = load_checkpoint(path, plan.warnings);
+  check_identity(found, identity, path);
+  const std::size_t problems = plan.problems();
+  const bool good = std::ranges::all_of(found.groups, [&](const CheckpointGroup& g) {
+    return plan.traits().sweeps ? g.first / problems == (g.last - 1) / problems
+                                : g.last - g.first == 1;
+  });
+  if (found.groups.back().last != problems * plan.cost_path.size() || !good) {
+    fail_file("checkpoint.content", path, "it is about other classes");
+  }
+  return std::move(found.groups);
+}
+
+void group_problems(Plan& plan, Run& run) {
+  RunIdentity identity = identity_of(plan.options, plan.report_template.model, plan.start);
+  CheckpointGroups groups = run.control.resume.empty()
+                                ? new_groups(plan, run)
+                                : groups_in_checkpoint(plan, identity, run.control.resume);
+  if (run.checkpoints) run.checkpoints->begin(std::move(identity), groups);
+  for (CheckpointGroup& group : groups) {
+    plan.groups.push_back({.first = group.first, .last = group.last});
+    run.resumed.push_back({.done = group.done, .state = std::move(group.state)});
+  }
+}
+
+void tell_solver(Plan& plan, const Run& run) {
+  const TrainOptions& options = plan.options;
+  plan.limits = {.gap = plan.gap - most_rounding(plan.gap),
+                 .seconds = options.time_limit,
+                 .passes = static_cast<double>(options.max_passes),
+                 .stop = run.control.stop,
+                 .comm = run.comm};
+  if (!plan.traits().sweeps) {
+    plan.limits = watched(plan.limits, plan.rows(), plan.groups.back().last, plan.choice.solver);
+  }
+  plan.solver.seed = options.seed;
+  plan.solver.simd = &choose_simd(options.instruction_set);
+  plan.solver.pegasos = options.pegasos;
+  plan.solver.pegasos.kernel = plan.report_template.model.kernel;
+  plan.solver.planes = options.planes;
+  plan.solver.comm = run.comm;
+}
+
+}  // namespace
+
+Problem Plan::problem(std::span<const std::int8_t> y, double cost) const {
+  const Origin& origin = report_template.model.origin;
+  return {.data = &rows(),
+          .y = y,
+          .costs = row_weights,
+          .cost = cost,
+          .bias = origin.bias_feature,
+          .free_bias = origin.free_bias};
+}
+
+Plan make_plan(const Dataset& data, const TrainOptions& options, std::span<const double> cost_path,
+               Run& run) {
+  Comm* const comm = run.comm;
+  Plan plan = {.data = data,
+               .options = options,
+               .start = run.control.start,
+               .cost_path = cost_path,
+               .warm_starts = cost_path.size() > 1,
+               .keeps_states = !run.control.checkpoint.path.empty(),
+               .keeps_witness = options.witness,
+               .shape = comm == nullptr ? global_shape(data) : global_shape(data, *comm)};
+  plan.choice = choose_solver(options, data, plan.shape, run.ranks());
+  plan.gap = options.gap.value_or(plan.traits().default_gap);
+  if (comm != nullptr) check_ranks(plan, comm->size());
+  if (plan.keeps_states && run.first()) {
+    run.checkpoints.emplace(run.control.checkpoint, plan.warnings);
+  }
+  {
+    const Pool::Grace grace(run.pool, kPrepareGrace);
+    check_classes(plan);
+    const TrainingMemory need = check_memory(data, plan.shape, options, plan.choice,
+                                             plan.start != nullptr || plan.warm_starts);
+    plan.solver.kernel_memory = kernel_memory(options, need.all());
+    warn_of_rows(plan, plan.warnings);
+    const Survey seen =
+        comm == nullptr ? survey(data, run.pool) : survey(data, plan.shape, run.pool, *comm);
+    warn_of_scale(seen, plan.warnings);
+    describe_model(plan);
+    choose_columns(plan, run);
+    weigh_rows(plan, comm);
+    describe_origin(plan, seen);
+    choose_precision(plan, seen, run);
+  }
+  check_options(plan);
+  group_problems(plan, run);
+  tell_solver(plan, run);
+  plan.abreast = comm != nullptr  // ranks do one thing at a time, all the same
+                     ? 1
+                     : std::min(cost_path.size(), costs_abreast(plan.traits(), plan.problems()));
+  return plan;
+}
+
+}  // namespace hinge
