@@ -1,14 +1,9 @@
-// The one file that sees the folders of all solvers.
 #include "solve/traits.h"
 
 #include <array>
 #include <utility>
 
 #include "base/error.h"
-#include "solve/dual/traits.h"
-#include "solve/newton/traits.h"
-#include "solve/pegasos/traits.h"
-#include "solve/planes/traits.h"
 
 namespace hinge {
 namespace {

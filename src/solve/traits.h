@@ -2,6 +2,7 @@
 // plans, --help and messages read it. A solver's row stands beside the solver, in its traits.cc.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -82,6 +83,10 @@ struct SolverTraits {
 
 // Solvers that take no other loss.
 constexpr std::string_view kHingeAlone[] = {Hinge::kName};
+
+// The rows of the table: a name each, and five methods of cutting planes.
+extern const SolverTraits kDualTraits, kNewtonTraits, kPegasosTraits;
+extern const std::array<SolverTraits, 5> kPlanesTraits;
 
 // All solvers, in the order of enum Solver; and one of them, which is not Solver::automatic.
 std::span<const SolverTraits* const> all_solvers();

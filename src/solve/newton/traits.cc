@@ -1,4 +1,4 @@
-#include "solve/newton/traits.h"
+#include "solve/traits.h"
 
 #include "solve/crawl.h"
 

@@ -1,4 +1,4 @@
-#include "solve/pegasos/traits.h"
+#include "solve/traits.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "solve/planes/traits.h"
+#include "solve/traits.h"
 
 namespace hinge {
 namespace {
