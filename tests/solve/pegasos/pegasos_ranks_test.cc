@@ -23,9 +23,9 @@ using testing::ThreadGroup;
 using testing::Vector;
 
 // Rows cuts[r] .. cuts[r + 1] - 1 of a problem, which rank r has.
-class Part {
+class RankShare {
  public:
-  Part(const Scaled& all, const Dataset& data, std::uint64_t from, std::uint64_t to) {
+  RankShare(const Scaled& all, const Dataset& data, std::uint64_t from, std::uint64_t to) {
     std::vector<std::uint64_t> rows;
     for (std::uint64_t i = from; i < to; ++i) rows.push_back(i);
     data_ = keep_rows(data, rows);
@@ -34,8 +34,8 @@ class Part {
     problem_.y = problem_.y.subspan(from, to - from);
     if (!problem_.costs.empty()) problem_.costs = problem_.costs.subspan(from, to - from);
   }
-  Part(const Part&) = delete;
-  Part& operator=(const Part&) = delete;
+  RankShare(const RankShare&) = delete;
+  RankShare& operator=(const RankShare&) = delete;
   const Problem& problem() const { return problem_; }
   const CsrView<float>& matrix() const { return std::get<CsrView<float>>(data_.view()); }
 
@@ -57,7 +57,7 @@ std::vector<Found> solve_parts(const Scaled& all, const Dataset& data,
   std::vector<Found> found(cuts.size() - 1);
   ThreadGroup(static_cast<int>(found.size())).run([&](Transport& transport) {
     const auto rank = static_cast<std::size_t>(transport.rank());
-    const Part part(all, data, cuts[rank], cuts[rank + 1]);
+    const RankShare part(all, data, cuts[rank], cuts[rank + 1]);
     Comm comm(transport);
     const Stopwatch clock;
     const std::function<void(const Progress&)> observer = [&](const Progress& now) {
@@ -97,7 +97,7 @@ TEST(PegasosOnRanks, StepsAsPublished) {
     std::vector<std::uint64_t> visits(3);
     ThreadGroup(3).run([&](Transport& transport) {
       const auto rank = static_cast<std::size_t>(transport.rank());
-      const Part part(s, data, cuts[rank], cuts[rank + 1]);
+      const RankShare part(s, data, cuts[rank], cuts[rank + 1]);
       Comm comm(transport);
       Pool pool(1);
       Passes<float> passes(part.matrix(), part.problem().bias, 1, best_simd(), pool);
