@@ -21,7 +21,9 @@ std::string save(const Dataset& data, DataFormat format) {
 
 void require_same_text(const Dataset& data) {
   if (!data.weights().empty() || data.nonzeros() == 0) return;
+  if (data.label_kind() == LabelKind::names) return;  // for which text has no place
   const MemoryFile text(save(data, DataFormat::text));
+  if (data.label_kind() == LabelKind::targets) return;  // which are not read from text
   const Result<Dataset> read =
       map(text.path(), {.precision = data.precision(),
                         .index_base = data.index_base() == 0 ? IndexBase::zero : IndexBase::one,

@@ -31,12 +31,16 @@ void require_error(const Error& error, std::initializer_list<int> exit_codes) {
 }
 
 void require_dataset(const Dataset& data) {
-  const Result<Dataset> wrapped = Dataset::wrap(data.view(), data.labels(), data.weights(), {});
+  const Result<Dataset> wrapped = Dataset::wrap(data.view(), data.row_labels(), data.weights(), {});
   require(wrapped.ok(), wrapped.ok() ? "" : to_string(wrapped.error()));
   require(data.rows() > 0, "a data set without rows");
   std::uint64_t rows = 0;
   for (const LabelCount& c : data.classes()) rows += c.rows;
-  require(rows == data.rows(), "the classes do not have all rows");
+  const bool classes = data.label_kind() != LabelKind::targets;
+  require(rows == (classes ? data.rows() : 0), "the classes do not have all rows");
+  for (const std::string& name : data.class_names().list()) {
+    require(data.class_names().text(*data.class_names().find(name)) == name, "a name is not found");
+  }
   require(wrapped->classes().size() == data.classes().size(), "classes were counted wrongly");
   require(data.index_base() == 0 || data.index_base() == 1, "the index base is not 0 or 1");
 }
@@ -77,7 +81,9 @@ bool same_matrix(const CsrView<Value>& a, const CsrView<Value>& b) {
 void require_same(const Dataset& a, const Dataset& b) {
   require(a.precision() == b.precision(), "different precisions");
   require(a.index_base() == b.index_base(), "different index bases");
-  require(same_bytes(a.labels(), b.labels()), "different labels");
+  require(a.label_kind() == b.label_kind(), "labels of different kinds");
+  require(same_bytes(a.row_labels().bytes(), b.row_labels().bytes()), "different labels");
+  require(a.class_names() == b.class_names(), "different names of classes");
   require(same_bytes(a.weights(), b.weights()), "different weights");
   const bool same = a.precision() == Precision::f32
                         ? same_matrix(std::get<0>(a.view()), std::get<0>(b.view()))

@@ -6,9 +6,11 @@
 Files are named by the SHA-1 of their content, as libFuzzer names what it finds, so running it again changes nothing.
 """
 
+import array
 import bz2
 import gzip
 import hashlib
+import json
 import lzma
 import os
 import random
@@ -23,6 +25,7 @@ MOST = 2000  # bytes of a seed: small ones are tried more often
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE.parent / "tests" / "cli"))
 import catalogue_test as tables  # noqa: E402  (needs the path; and HINGE, as we do)
+import labels_test as labels  # noqa: E402
 
 
 def add(target, content):
@@ -175,6 +178,27 @@ def dataset_seeds():
                 add("container", data.read_bytes())
 
 
+def label_seeds():
+    """Data sets with names or real targets, models of such classes, and models with sections."""
+    names = labels.data_set(labels.ROWS, labels.NAMES)
+    for content in (names, labels.data_set([(k / 4, x) for k, (_, x) in enumerate(labels.ROWS)])):
+        add("dataset", content)
+        add("container", content)
+    with tempfile.TemporaryDirectory() as folder:
+        data, model = Path(folder, "d"), Path(folder, "m")
+        data.write_bytes(names)
+        for options in ([], ["--cost", "0.1,1", "--no-witness"], ["--kernel", "rbf"]):
+            subprocess.run([os.environ["HINGE"], "train", data, model, "-q", *options], check=True)
+            add("model", model.read_bytes())
+            file = labels.Container(model)
+            marks = json.loads(file.metadata["sections"])
+            file.metadata["section.lanes"] = '{"count":2}'
+            file.arrays["section.lanes.ends"], file.types["section.lanes.ends"] = array.array("B", [1, 2]), "U8"
+            for affects in (False, True):
+                file.metadata["sections"] = json.dumps([*marks, {"name": "lanes", "affects_predictions": affects}])
+                add("model", file.to_bytes())
+
+
 # ---- Options: lines of `name value`.
 
 
@@ -231,6 +255,7 @@ def main():
     checkpoint_seeds()
     stream_seeds()
     dataset_seeds()
+    label_seeds()
     option_seeds()
     kernel_seeds()
     for folder in sorted((HERE / "corpus").iterdir()):

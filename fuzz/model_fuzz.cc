@@ -48,6 +48,7 @@ void require_predictions(const Model& model) {
   for (const double score : out->scores) require(std::isfinite(score), "a score is not finite");
   for (const std::int64_t label : out->labels) {
     require(std::ranges::find(model.labels, label) != model.labels.end(), "an unknown label");
+    require(!prediction_text(model.class_names, label).empty(), "a class without a name");
   }
 }
 
@@ -104,6 +105,8 @@ void require_same(const Model& a, const Model& b) {
               a.reject == b.reject && a.columns == b.columns && a.kernel == b.kernel &&
               a.support.rows() == b.support.rows() && a.support.nonzeros() == b.support.nonzeros(),
           "another model when saved and loaded again");
+  require(a.class_names == b.class_names, "other names of classes when saved and loaded again");
+  require(a.sections == b.sections, "other sections when saved and loaded again");
   require(a.weights == b.weights, "other weights when saved and loaded again");
   require(same_origin(a.origin, b.origin), "another origin when saved and loaded again");
   require(std::ranges::equal(a.problems, b.problems, same_problem),
