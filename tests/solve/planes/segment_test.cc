@@ -18,7 +18,7 @@
 namespace hinge {
 namespace {
 
-constexpr double kFar = std::numeric_limits<double>::infinity();
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // Rows with made-up margins at two points.
 struct TwoPoints {
@@ -62,7 +62,7 @@ TEST(SegmentSearch, FindsTheMinimum) {
     std::uint64_t breakpoints = 0;
     for (const double a : {0.0, 0.1, 30.0}) {
       for (const double b : {0.0, -20.0, 40.0}) {
-        for (const double t_max : {kFar, 0.8}) {
+        for (const double t_max : {kNoLimit, 0.8}) {
           const double t = search.minimum(a, b, t_max, 0);
           EXPECT_GE(search.breakpoints(), breakpoints);
           breakpoints = search.breakpoints();
@@ -85,7 +85,7 @@ TEST(SegmentSearch, FindsTheMinimum) {
 TEST(SegmentSearch, StatusesAndThePlaneMakeTheSame) {
   TwoPoints points(false, true);
   SegmentSearch search(points.rows, points.margins, points.now, 0);
-  const double plain = search.minimum(0.5, -3, kFar, 0);
+  const double plain = search.minimum(0.5, -3, kNoLimit, 0);
   double slope = 0;
   for (std::uint64_t i = 0; i < points.data.rows(); ++i) {
     const double anchor = points.margins.anchor[i];
@@ -93,7 +93,7 @@ TEST(SegmentSearch, StatusesAndThePlaneMakeTheSame) {
     points.now.flip(i);
     slope -= points.rows.cost(i) * (points.margins.trial[i] - anchor);
   }
-  EXPECT_NEAR(search.minimum(0.5, -3, kFar, slope), plain, 1e-12);
+  EXPECT_NEAR(search.minimum(0.5, -3, kNoLimit, slope), plain, 1e-12);
 }
 
 TEST(BestBias, IsWhereTheLossIsLeast) {
@@ -167,7 +167,7 @@ struct OneStep {
 
 TEST(StepSearch, GoesToTheMinimum) {
   for (const double cost : {0.01, 0.1}) {
-    double least = kFar;
+    double least = kNoLimit;
     OneStep exact(Solver::ocas, cost);
     const Step step = exact.find();
     for (int k = 0; k <= 2000; ++k) least = std::min(least, exact.primal(0.001 * k));
