@@ -23,9 +23,9 @@ using testing::ThreadGroup;
 using testing::Vector;
 
 // Rows cuts[r] .. cuts[r + 1] - 1 of a problem, which rank r has.
-class RankShare {
+class RowsOfRank {
  public:
-  RankShare(const Scaled& all, const Dataset& data, std::uint64_t from, std::uint64_t to) {
+  RowsOfRank(const Scaled& all, const Dataset& data, std::uint64_t from, std::uint64_t to) {
     std::vector<std::uint64_t> rows;
     for (std::uint64_t i = from; i < to; ++i) rows.push_back(i);
     data_ = keep_rows(data, rows);
@@ -34,8 +34,8 @@ class RankShare {
     problem_.y = problem_.y.subspan(from, to - from);
     if (!problem_.costs.empty()) problem_.costs = problem_.costs.subspan(from, to - from);
   }
-  RankShare(const RankShare&) = delete;
-  RankShare& operator=(const RankShare&) = delete;
+  RowsOfRank(const RowsOfRank&) = delete;
+  RowsOfRank& operator=(const RowsOfRank&) = delete;
   const Problem& problem() const { return problem_; }
   const CsrView<float>& matrix() const { return std::get<CsrView<float>>(data_.view()); }
 
@@ -44,20 +44,21 @@ class RankShare {
   Problem problem_;
 };
 
-struct Found {
+struct FoundByRank {
   Solution solution;           // of one rank
   std::vector<Progress> seen;  // what its monitor was told
   CommCounts counts;
 };
 
 // What every rank finds, with rows cuts[r] .. cuts[r + 1] - 1.
-std::vector<Found> solve_parts(const Scaled& all, const Dataset& data,
-                               const std::vector<std::uint64_t>& cuts,
-                               const PegasosOptions& options, const Limits& limits = {.gap = 0}) {
-  std::vector<Found> found(cuts.size() - 1);
+std::vector<FoundByRank> solve_parts(const Scaled& all, const Dataset& data,
+                                     const std::vector<std::uint64_t>& cuts,
+                                     const PegasosOptions& options,
+                                     const Limits& limits = {.gap = 0}) {
+  std::vector<FoundByRank> found(cuts.size() - 1);
   ThreadGroup(static_cast<int>(found.size())).run([&](Transport& transport) {
     const auto rank = static_cast<std::size_t>(transport.rank());
-    const RankShare part(all, data, cuts[rank], cuts[rank + 1]);
+    const RowsOfRank part(all, data, cuts[rank], cuts[rank + 1]);
     Comm comm(transport);
     const Stopwatch clock;
     const std::function<void(const Progress&)> observer = [&](const Progress& now) {
@@ -76,9 +77,9 @@ std::vector<Found> solve_parts(const Scaled& all, const Dataset& data,
   return found;
 }
 
-Vector joined_alpha(const std::vector<Found>& found) {
+Vector joined_alpha(const std::vector<FoundByRank>& found) {
   Vector all;
-  for (const Found& rank : found) {
+  for (const FoundByRank& rank : found) {
     all.insert(all.end(), rank.solution.alpha.begin(), rank.solution.alpha.end());
   }
   return all;
@@ -97,7 +98,7 @@ TEST(PegasosOnRanks, StepsAsPublished) {
     std::vector<std::uint64_t> visits(3);
     ThreadGroup(3).run([&](Transport& transport) {
       const auto rank = static_cast<std::size_t>(transport.rank());
-      const RankShare part(s, data, cuts[rank], cuts[rank + 1]);
+      const RowsOfRank part(s, data, cuts[rank], cuts[rank + 1]);
       Comm comm(transport);
       Pool pool(1);
       Passes<float> passes(part.matrix(), part.problem().bias, 1, best_simd(), pool);
@@ -156,8 +157,8 @@ TEST(PegasosOnRanks, MeasuresAsOneProcess) {
                                                    {0, 100, 230},
                                                    {0, 0, 230, 230},
                                                    {0, 1, 90, 91, 230}}) {
-      const std::vector<Found> found = solve_parts(s, data, cuts, options);
-      for (const Found& rank : found) {
+      const std::vector<FoundByRank> found = solve_parts(s, data, cuts, options);
+      for (const FoundByRank& rank : found) {
         EXPECT_EQ(rank.solution.w, found[0].solution.w);
         EXPECT_EQ(rank.solution.iterations, 60U);
         EXPECT_FALSE(rank.solution.cut_short);
@@ -189,7 +190,7 @@ TEST(PegasosOnRanks, EveryVariantProvesItsGap) {
     for (const Sampling sampling : {Sampling::permute, Sampling::order}) {
       for (const Iterate iterate : {Iterate::last, Iterate::average, Iterate::suffix}) {
         for (const double gap : {0.0, 0.2}) {
-          const std::vector<Found> found =
+          const std::vector<FoundByRank> found =
               solve_parts(s, data, {0, 100, 100, 230},
                           {.batch = batch, .sampling = sampling, .iterate = iterate, .epochs = 30},
                           {.gap = gap});
@@ -225,9 +226,9 @@ TEST(PegasosOnRanks, AStepIsAMessage) {
 TEST(PegasosOnRanks, EndTogether) {
   const Dataset data = random_dataset({.rows = 600, .features = 40, .nonzeros = 7, .seed = 6});
   const Scaled s(data, 0.01);
-  const std::vector<Found> found =
+  const std::vector<FoundByRank> found =
       solve_parts(s, data, {0, 10, 600}, {.batch = 10, .epochs = 500}, {.gap = 0, .passes = 20});
-  for (const Found& rank : found) {
+  for (const FoundByRank& rank : found) {
     EXPECT_TRUE(rank.solution.cut_short);
     EXPECT_EQ(rank.solution.iterations, found[0].solution.iterations);
     EXPECT_NEAR(static_cast<double>(rank.solution.iterations), 20 * 60, 2 * 16);
