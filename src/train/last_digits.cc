@@ -6,18 +6,22 @@
 #include <cmath>
 #include <vector>
 
+#include "objective/loss.h"
 #include "proof/outward.h"
 
 namespace hinge {
 namespace {
 
-// The share of the gap asked for that rounding must make out to be worth looking at.
+// Rounding is looked at where it makes out this share of the gap asked for. Not measured apart.
 constexpr double kWorthMending = 1e-3;
 
-constexpr double kMostVisits = 3e7;  // of values, by descent with twice the digits
+// Descent with twice the digits visits so many values, which takes some tenths of a second, and
+// makes so many epochs at most. Not measured apart.
+constexpr double kMostVisits = 3e7;
 constexpr int kMostEpochs = 2000;
 
-struct Long {
+// A number in two doubles, of which the second is what the first has rounded away.
+struct TwoDoubles {
   double high = 0, low = 0;
   void add(double a) {
     const ExactSum next = two_sum(high, a);
@@ -34,40 +38,42 @@ struct Long {
 
 // Dual coordinate descent (solve/solver.h) in which w and the gradients have twice the digits. A
 // variable itself has not: a step that its last digit would spoil is not taken.
-template <class Value>
-class LongDescent {
+template <class Loss, class Value>
+class PreciseDescent {
  public:
-  LongDescent(const Problem& problem, const CsrView<Value>& m, std::vector<double>& alpha)
+  PreciseDescent(const Problem& problem, const CsrView<Value>& m, std::vector<double>& alpha)
       : problem_(problem), m_(m), alpha_(alpha), w_(problem.dimension()) {
     for (std::uint64_t i = 0; i < m.rows; ++i) add(i, alpha[i] * problem.y[i]);
   }
 
-  // Until an epoch gains less than `enough`.
+  // Visits all rows until an epoch gains less than `enough`.
   void run(double enough, const Pool& pool) {
     const double visits = static_cast<double>(std::max<std::uint64_t>(1, m_.nonzeros()));
     const int epochs = static_cast<int>(std::min<double>(kMostEpochs, kMostVisits / visits));
     for (int epoch = 0; epoch < epochs; ++epoch) {
       pool.poll();
       double gain = 0;
-      for (std::uint64_t k = 0; k < m_.rows; ++k)
+      for (std::uint64_t k = 0; k < m_.rows; ++k) {
         gain += step(epoch % 2 == 0 ? k : m_.rows - 1 - k);
+      }
       if (!(gain > enough)) break;
     }
   }
 
   std::vector<double> w() const {
     std::vector<double> w(w_.size());
-    std::ranges::transform(w_, w.begin(), &Long::value);
+    std::ranges::transform(w_, w.begin(), &TwoDoubles::value);
     return w;
   }
 
  private:
+  // Moves a variable to its best place; returns by how much D has grown.
   double step(std::uint64_t i) {
     const double upper = problem_.upper(i), y = problem_.y[i];
     if (upper == 0) return 0;
-    Long score;
+    TwoDoubles score;
     double square = problem_.bias * problem_.bias;
-    const auto visit = [&](double x, const Long& w) {
+    const auto visit = [&](double x, const TwoDoubles& w) {
       score.add_product(x, w.high);
       score.low += x * w.low;
     };
@@ -77,10 +83,10 @@ class LongDescent {
       square += x * x;
     }
     if (problem_.bias != 0) visit(problem_.bias, w_.back());
-    score.add(-y);
+    score.add(-y * Loss::kCorner);  // before anything is rounded to a double
     const double gradient = y * score.value();
     if (square == 0) return 0;
-    const double next = std::clamp(alpha_[i] - gradient / square, 0.0, upper);
+    const double next = Loss::dual_step(alpha_[i], upper, gradient, square);
     const ExactSum move = two_sum(next, -alpha_[i]);
     const double gain = -(gradient + square * move.sum / 2) * move.sum;
     if (!(gain > 0)) return 0;
@@ -101,10 +107,10 @@ class LongDescent {
   const Problem& problem_;
   const CsrView<Value>& m_;
   std::vector<double>& alpha_;
-  std::vector<Long> w_;
+  std::vector<TwoDoubles> w_;
 };
 
-// Takes a solution if it is better; true if it reaches the gap.
+// The best solution so far: takes one that is offered if it is better; true if it reaches the gap.
 class Best {
  public:
   Best(const Problem& problem, double gap, Solution& solution, Proof& proof, Pool& pool)
@@ -180,9 +186,11 @@ void mend_last_digits(const Problem& problem, double gap, Solution& solution, Pr
   if (clear_margins(best, solution) || problem.free_bias) return;
   std::vector<double> alpha = solution.alpha, w;
   problem.data->visit([&]<class Value>(const CsrView<Value>& m) {
-    LongDescent<Value> descent(problem, m, alpha);
-    descent.run(kWorthMending * gap * proof.primal, pool);
-    w = descent.w();
+    visit_loss(problem.loss, [&]<class Loss>(Loss) {
+      PreciseDescent<Loss, Value> descent(problem, m, alpha);
+      descent.run(kWorthMending * gap * proof.primal, pool);
+      w = descent.w();
+    });
   });
   if (best.offer(solution.w, alpha) || best.offer(std::move(w), alpha)) return;
   clear_margins(best, solution);

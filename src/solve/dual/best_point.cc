@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/buffer.h"
 #include "objective/loss.h"
@@ -79,9 +80,12 @@ double BestPoint<Loss>::inner(const Point& point) const {
   return simd_.dot_dense(w_.data(), point.w.data(), problem_.regularised());
 }
 
-// The rows of the line search on best + t sign (to - best), t >= 0.
+// Adds the rows to the line search on best + t sign (to - best), t >= 0. A row is one positive part
+// there, whose place is that of the loss' corner.
 template <class Loss>
 void BestPoint<Loss>::add_rows(const Point& to, double sign) {
+  static_assert(std::size(Loss::kBreakpoints) == 1 && Loss::kBreakpoints[0] == Loss::kCorner &&
+                Loss::kJumps[0] == 1 && Loss::kLastSlope == 0);
   const bool zero = to.w.empty();
   const double at_zero = Loss::dual_gradient(0.0);
   Breakpoints run;

@@ -32,20 +32,21 @@ class BestPoint {
 
   struct Point {
     std::span<const double> w;
-    std::span<const double> gradient;  // y_i (score of row i) - 1
+    std::span<const double> gradient;  // of the rows (objective/loss.h)
     double square = 0;                 // |w|^2
     double primal = 0;                 // P(w)
     // a where w = sum_i a_i y_i x_i, which spares a pass over w; empty: it is not known to be.
     std::span<const double> alpha = {};
   };
-  // A point. If its P is no more than `enough`, nor than the best so far, it becomes the best as it
-  // is, without a search; `true` then says that keep() must be called before w or its gradients
-  // change, or take() would not have it. (Often there is no need: the solver has arrived.) Where
-  // the search shall be `thorough`, multiples count as well. They matter with large costs: many
-  // rows have margins a little below 1 then.
+  // Takes a point into account. If its P is no more than `enough`, nor than the best so far, it
+  // becomes the best as it is, without a search; `true` then says that keep() must be called before
+  // w or its gradients change, or take() would not have it. (Often there is no need: the solver has
+  // arrived.) Where the search shall be `thorough`, multiples count as well. They matter with large
+  // costs: many rows have margins a little below 1 then.
   bool offer(const Point& point, double enough, bool thorough);
   void keep(const Point& point);
-  void offer_zero(double primal) { primal_ = primal; }  // w = 0, as the first
+  // Takes w = 0 into account, as the first point.
+  void offer_zero(double primal) { primal_ = primal; }
 
   double primal() const { return primal_; }  // infinite before there is a point
   // How far that may be off, as a share of it, for want of a pass over the data.
@@ -58,17 +59,17 @@ class BestPoint {
   void archive(Archive& archive);
 
  private:
-  // A way along the line to a point, where no point means w = 0: best + t (to - best).
+  // A move along the line to a point, where no point means w = 0: to best + t (to - best).
   struct Move {
     double t = 0;
-    double loss = 0, square = 0;  // there
+    double loss = 0, square = 0;  // where it ends
     double noise = 1;
   };
   double inner(const Point& point) const;
   void add_rows(const Point& to, double sign);
   double find_step(const Point& to, double product, bool both_ways);
   Move find_move(const Point& to, bool both_ways);
-  void apply(const Move& move, const Point& to);  // but for w
+  void apply(const Move& move, const Point& to);  // to all but w
   void move_along(const Point& to, bool both_ways);
   void begin_at(const Point& point);
 

@@ -22,7 +22,7 @@
 
 namespace hinge {
 
-// Of problems that have a free bias; all of it does nothing for others.
+// Exists for problems without a free bias, too, and does nothing for them.
 template <class Loss, class Value>
 class DualBias {
  public:
@@ -39,8 +39,8 @@ class DualBias {
   // The best bias at the w that was measured last; 0 if there is none that is free.
   double at_w() const { return bias_at_w_; }
 
-  // r, once the squares of rows are known. Beside short rows or small costs it is enough that the
-  // variables can carry b where it belongs.
+  // Chooses r, once the squares of rows are known. Beside short rows or small costs it is large
+  // enough that the variables can carry b where it belongs.
   void start() {
     if (!is_free()) return;
     double mean = 0, upper = 0;
@@ -51,7 +51,7 @@ class DualBias {
                                        upper > 0 ? DualTuning::least_bias_pull / upper : 1.0);
   }
 
-  // The variables of a start have this bias; then all of them were multiplied by `factor`.
+  // To be called when the variables of a start, whose bias is `bias`, were multiplied by `factor`.
   void begin_at(double bias, double factor) {
     if (!is_free()) return;
     iterate_.label_sum *= factor;
@@ -59,13 +59,13 @@ class DualBias {
     iterate_.bias_centre = bias_at_w_ - iterate_.bias_curvature * iterate_.label_sum;
   }
 
-  // Before an exact pass.
+  // To be called before an exact pass: c becomes b, and e 0.
   void settle() {
     iterate_.bias_centre = iterate_.bias();
     settle_sum();
   }
 
-  // The best bias for the rows' gradients at a point without one, as gradients_ found them.
+  // Finds the best bias for a point, at which gradients without one were found.
   void find_best() {
     std::vector<double> places(lane_.rows());  // of the bias, where losses bend
     gradients_.for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {

@@ -63,12 +63,12 @@ class Epochs {
     return static_cast<double>(work_.iterations) >=
            DualTuning::leap_after * (1 + DualTuning::leap_width * width);
   }
-  // Over this rank's own rows.
+  // How often this rank's own rows were touched.
   double passes() const {
     const std::uint64_t rows = std::max<std::uint64_t>(1, lane_.rows());
     return static_cast<double>(work_.rows_touched) / static_cast<double>(rows);
   }
-  // Of the way that lanes went, by the last join.
+  // What the last join left of the way that lanes went.
   double share_joined() const { return share_joined_; }
   std::uint64_t measures() const { return measures_; }  // exact passes that were told
   const GapForecast& forecast() const { return forecast_; }
@@ -123,7 +123,7 @@ class Epochs {
     recompute_weights();
     forecast_.forget_short_steps();
   }
-  // Leaps let rounding grow.
+  // Computes w from the variables: leaps let rounding grow.
   void recompute_weights() {
     lane_.recompute_weights();
     leaps_.w_is_computed();
@@ -205,7 +205,7 @@ class Epochs {
     return static_cast<double>(count) < share * static_cast<double>(of);
   }
 
-  // One visit to every row chosen. False: the monitor said stop.
+  // Visits every row chosen once. False: the monitor said stop.
   bool epoch(EpochRules rules) {
     if (!nothing_known()) rules.rest = rest_beyond_;
     // Ranks are told to stop where they have met.
@@ -227,7 +227,7 @@ class Epochs {
     rows_.shuffle(Random(options_.seed, measures_, epoch), neighbours_);
   }
 
-  // What the epochs made of the variables.
+  // Takes what the epochs made of the variables.
   void store() {
     lane_.store();
     leaps_.store();

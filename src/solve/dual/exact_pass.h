@@ -66,7 +66,7 @@ class ExactPass {
     return simd_.dot_dense(w.data(), w.data(), regularised_);
   }
 
-  // Before the first one: how many rows all ranks have.
+  // To be called before the first pass: finds out how many rows all ranks have.
   void begin() { rows_ = comm_ == nullptr ? lane_.rows() : comm_->sum(lane_.rows()); }
 
   // Measures where epochs have come to. `gap_asked` is that of the run.
@@ -106,7 +106,7 @@ class ExactPass {
   }
   std::vector<double> copy_best() const { return best_point_.copy(); }
 
-  // At the end.
+  // To be called at the end.
   std::vector<double> take_best() {
     return unkept_ != nullptr ? std::move(*unkept_) : best_point_.take();
   }
@@ -160,7 +160,7 @@ class ExactPass {
     return found;
   }
 
-  // The sums of all rows at a point, with a free bias at the best one for it.
+  // Returns the sums of all rows at a point; a free bias is the best one for it.
   DualSums sums_at(std::span<const double> point) {
     if (iterate_.is_zero) point = {};
     if (!bias_.is_free()) return over_ranks(gradients_.find_and_sum(point, lane_.alpha));
@@ -199,7 +199,7 @@ class ExactPass {
     return false;
   }
 
-  // By rows only before leaps: w and the variables drift apart.
+  // Finds |v|^2 by rows only before leaps: w and the variables drift apart.
   void find_squares(Measured& found) {
     found.by_rows = !bias_.is_free() && comm_ == nullptr && lane_.rows() < iterate_.w.size() &&
                     !epochs_.is_hard();
@@ -212,8 +212,8 @@ class ExactPass {
     return inner_by_rows<Loss>(lane_.alpha, gradients_.all()) - iterate_.label_sum * bias_.at_w();
   }
 
-  // By D at the variables, which is returned. With a free bias it may fall again, as their sum is
-  // brought back to 0, and those of the best bound are kept.
+  // Raises the bound to D at the variables, if that is more, and returns D. With a free bias it may
+  // fall again, as their sum is brought back to 0, and those of the best bound are kept.
   double raise_bound(const Measured& found) {
     const double dual =
         Problem::dual(found.dual_square, found.sums.gain, iterate_.label_sum, bias_.at_w());

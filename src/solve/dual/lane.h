@@ -92,7 +92,7 @@ class Lane {
     alpha[i] = to;
   }
 
-  // The part of w that is of this lane's variables, computed anew.
+  // Computes the part of w that is of this lane's variables anew.
   void recompute_weights() {
     std::ranges::fill(iterate.w, 0.0);
     iterate.label_sum = 0;
@@ -102,7 +102,7 @@ class Lane {
     }
   }
 
-  // One visit to every working row, in their order or from last to first. Asks stop(), which may
+  // Visits every working row once, in their order or from last to first. Asks stop(), which may
   // read `rows_touched`, now and then; false: it said so, and `saw` is as before.
   template <class Stop>
   bool epoch(const EpochRules& rules, std::uint64_t& rows_touched, const Stop& stop,
@@ -115,7 +115,7 @@ class Lane {
     return epoch(descent, low_precision.float_weights(), rules, rows_touched, stop, saw);
   }
 
-  // By how much the part of D that is not w's has grown since store().
+  // Returns by how much the part of D that is not w's has grown since store().
   double gain() const {
     double sum = 0;
     for (const Row& row : working.items()) {

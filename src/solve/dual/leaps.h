@@ -22,13 +22,13 @@
 
 namespace hinge {
 
-// Of losses whose variables add to D in proportion: each way's slope is a sum of steps.
+// For losses whose variables add to D in proportion: the slope of a way is a sum of its steps.
 template <class Loss, class Value>
 class Leaps {
   using Item = typename WorkingRows<Value>::Item;
 
  public:
-  // Of the rows that epochs visit, and where these have come to.
+  // `rows` are those that epochs visit, `iterate` is where these have come to.
   Leaps(const Problem& problem, const CsrView<Value>& m, const Simd& simd, WorkingRows<Value>& rows,
         DualPoint& iterate)
       : problem_(problem),
@@ -38,7 +38,7 @@ class Leaps {
         iterate_(iterate),
         regularised_(problem.regularised()) {}
 
-  // After rows were chosen. The last leap goes on, but for the rows that are not among them.
+  // To be called after rows were chosen: the last leap goes on, but for rows not among them.
   void choose() {
     step_.clear();
     if (step_by_row_.empty()) return;
@@ -50,13 +50,13 @@ class Leaps {
     }
   }
 
-  // Before others are: it goes on, whichever they are.
+  // To be called before others are: the last leap is kept by row, whichever they are.
   void store() {
     step_by_row_.assign(step_.empty() ? 0 : m_.rows, 0.0);
     for (std::size_t k = 0; k < step_.size(); ++k) step_by_row_[rows_.items()[k].row] = step_[k];
   }
 
-  // The next leap begins here.
+  // Says that the next leap begins here.
   void mark() {
     before_.clear();
     for (const Item& item : rows_.items()) before_.push_back(item.alpha);
@@ -64,7 +64,7 @@ class Leaps {
     before_sum_ = iterate_.label_sum;
   }
 
-  // Returns the rows that were touched.
+  // Leaps as far as it pays; returns how many rows were touched.
   std::uint64_t leap() {
     touched_ = 0;
     leap_as_far_as_it_pays();
@@ -73,12 +73,13 @@ class Leaps {
     return touched_;
   }
 
-  // Leaps since take_mean(), and whether w is what they have led to: rounding grows with them.
+  // How many leaps there were since take_mean(), and whether w is what they have led to: rounding
+  // grows with them.
   std::uint64_t count() const { return count_; }
   bool changed_w() const { return changed_w_; }
   void w_is_computed() { changed_w_ = false; }
 
-  // The mean of w after each of them, of which there was at least one if it is `wanted`.
+  // Returns the mean of w after each of them, of which there was at least one if it is `wanted`.
   std::vector<double>& take_mean(bool wanted) {
     if (wanted) {
       for (double& x : mean_) x /= static_cast<double>(count_);
@@ -87,7 +88,7 @@ class Leaps {
     return mean_;
   }
 
-  // Between store() and choose(), when w was computed from the variables.
+  // To be called between store() and choose(), when w was computed from the variables.
   void archive(Archive& archive) {
     archive.sized_or_empty(step_by_row_, m_.rows);
     archive.sized(step_w_, step_by_row_.empty() ? 0 : problem_.dimension());
@@ -136,7 +137,8 @@ class Leaps {
     step_w_.clear();
   }
 
-  // False: the bounds leave no more gain than that, and nothing has changed.
+  // Leaps to alpha + s r + t p. False: the bounds leave no more gain than `least`, and nothing has
+  // changed.
   bool leap_to(double s, double t, double least) {
     const std::span<Item> items = rows_.items();
     std::vector<double>& w = iterate_.w;
@@ -194,7 +196,7 @@ class Leaps {
   DualPoint& iterate_;
   const std::size_t regularised_;  // columns
 
-  // Where the last leap ended (before), and how it and the way to it went (step).
+  // The members `before` say where the last leap ended, `step` how it and the way to it went.
   std::vector<double> before_, before_w_, step_, step_w_, leap_, leap_w_;
   std::vector<double> step_by_row_;
   double before_sum_ = 0, step_sum_ = 0;

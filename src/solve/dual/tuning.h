@@ -163,15 +163,17 @@ struct DualTuning {
   static constexpr std::size_t settling_rounds = 8;
   static constexpr double settled = 1e-13;
 
-  // ---- Lanes on ranks (join.h).
+  // ---- Lanes on ranks (join.h). None of these matters much: rounds in all, as a geometric mean
+  // over ccat, imdb, w8a, a9a and two generated sets on 3 to 8 ranks (C = 1 and 30, gaps of 1e-3
+  // and 1e-5; 12 runs), are told with each.
 
   // A lane descends for at most so many epochs before it meets the others. Not measured apart.
   static constexpr std::uint64_t epochs_a_round = 20;
-  // It ends sooner where an epoch's projected gradients are down to this share of the first one's
-  // squares. Not measured apart.
+  // It ends sooner where the squares of an epoch's projected gradients are down to this share of
+  // the first one's. 751 rounds and 991 passes; 748 and 958 at 0.3, 740 and 1029 at 0.03.
   static constexpr double round_ends_at = 0.1;
-  // How much the stiffness of lanes may change from one join to the next, as a share. Not measured
-  // apart.
+  // From one join to the next the stiffness of lanes is divided by no less and no more than this.
+  // 751 rounds; 749 with 0.7 and 1.3, 742 with 0.8 and 2.
   static constexpr double least_stiffening = 0.5;
   static constexpr double most_stiffening = 1.5;
 
