@@ -23,12 +23,12 @@ class BestBias {
 
   // Other rows are active, or their statuses now are others. Rows that are not keep their statuses,
   // and sum_i s_i c_i y_i = 0 over all; so the slope of R_active where b is small before all
-  // breakpoints follows from the active ones.
+  // its steps follows from the active ones.
   void follow_active() {
     const RowList& active = margins_.active;
     if (!active.all && !rows_.costs().empty()) {
-      steps_.clear();
-      for (const std::uint64_t i : active.list) steps_.push_back(rows_.cost(i));
+      sizes_.clear();
+      for (const std::uint64_t i : active.list) sizes_.push_back(rows_.cost(i));
     }
     slope_ = rows_.add_up(active, [&](std::uint64_t begin, std::uint64_t end) {
       double part = 0;
@@ -80,7 +80,7 @@ class BestBias {
  private:
   static constexpr double kNone = -1;
 
-  // Of the breakpoints at point(t); its item is an entry of the active rows.
+  // Of the slope at point(t); its item is an entry of the active rows.
   Crossing crossing(CrossingSearch& search, double t, double guess) {
     const RowList& active = margins_.active;
     places_.resize(active.size());
@@ -97,9 +97,9 @@ class BestBias {
         for (std::uint64_t k = begin; k < end; ++k) places[k] = place(active.list[k]);
       }
     });
-    const std::span<const double> steps =
-        rows_.costs().empty() || active.all ? rows_.costs() : std::span<const double>(steps_);
-    return search.find(places_, steps, active.cuts, slope_, guess, rows_.pool());
+    const std::span<const double> sizes =
+        rows_.costs().empty() || active.all ? rows_.costs() : std::span<const double>(sizes_);
+    return search.find(places_, sizes, active.cuts, slope_, guess, rows_.pool());
   }
 
   const SignedRows& rows_;
@@ -107,7 +107,7 @@ class BestBias {
   const RowBits& now_;
   double slope_ = 0;
   std::vector<double> places_,
-      steps_;  // of the breakpoints of active rows in b; steps: costs, if any
+      sizes_;  // of the slope's steps in b, one an active row; sizes: costs, if any
   struct {
     CrossingSearch trial, point, plane;
   } searches_;

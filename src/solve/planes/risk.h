@@ -13,8 +13,7 @@
 // sides. As every plane is one of R too, bounds stay true whatever is active. With s the statuses
 // now, R_active is the newest plane and what active rows add to it:
 //   R_active(w) = <a,w> + b + sum_active c_i max(0, s_i = 1 ? z_i - 1 : 1 - z_i),  z = margin at w,
-// so that along a segment only rows that change sides have a
-// breakpoint.
+// so that along a segment only rows that change sides break its slope.
 //
 // With a free bias (objective/free_bias.h) R(w) is the least over all b of sum_i c_i l(y_i (<w,x_i>
 // + b)), and every point has its best b, of R_active. Planes have sum_i s_i c_i y_i = 0, so that
