@@ -116,17 +116,47 @@ void require_same(const Model& a, const Model& b) {
           "another stream when saved and loaded again");
 }
 
+Result<std::vector<Model>> load_all(std::string_view bytes) {
+  const MemoryFile file(bytes);
+  return load_models(file.path());
+}
+
+// Several models of different costs, in one file.
+void require_path(const std::vector<Model>& models) {
+  const auto save_all = [](const std::vector<Model>& all) {
+    return written([&](const std::string& path) {
+      const Result<void> done = save_models(all, path);
+      require(done.ok(), "not saved: " + (done.ok() ? "" : to_string(done.error())));
+    });
+  };
+  for (const Model& model : models) {
+    require(model.weights.size() == model.problems.size() * model.width(), "weights are missing");
+    require_predictions(model);
+  }
+  const std::string first = save_all(models);
+  const Result<std::vector<Model>> again = load_all(first);
+  require(again.ok(), "not loaded again: " + (again.ok() ? "" : to_string(again.error())));
+  require(again->size() == models.size(), "another number of models");
+  for (std::size_t k = 0; k < models.size(); ++k) require_same(models[k], (*again)[k]);
+  require(save_all(*again) == first, "other bytes when saved once more");
+}
+
 }  // namespace
 }  // namespace hinge::fuzz
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace hinge::fuzz;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  const hinge::Result<hinge::Model> model = load(bytes);
-  if (!model.ok()) {
-    require_error(model.error(), {80, 81});
+  const hinge::Result<std::vector<hinge::Model>> models = load_all(bytes);
+  if (!models.ok()) {
+    require_error(models.error(), {80, 81});
     return 0;
   }
+  if (models->size() > 1) {
+    require_path(*models);
+    return 0;
+  }
+  const hinge::Model* const model = &models->front();
   require(model->shared() || model->weights.size() == model->problems.size() * model->width(),
           "weights are missing");
   require_predictions(*model);
