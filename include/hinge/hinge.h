@@ -9,6 +9,7 @@
 #include "hinge/files.h"
 #include "hinge/json.h"
 #include "hinge/kernel.h"
+#include "hinge/labels.h"
 #include "hinge/metrics.h"
 #include "hinge/model.h"
 #include "hinge/options.h"

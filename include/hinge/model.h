@@ -126,8 +126,8 @@ struct ModelSection {
     std::string bytes;  // little-endian
     bool operator==(const Array&) const = default;
   };
-  std::string name;     // 1 to 64 small letters, digits and _
-  std::string content;  // UTF-8, JSON as a rule
+  std::string name;           // 1 to 64 small letters, digits and _
+  std::string content;        // UTF-8, JSON as a rule
   std::vector<Array> arrays;  // of a file: ascending by name
   bool operator==(const ModelSection&) const = default;
 };
@@ -145,9 +145,9 @@ struct Model {
   KernelFunction kernel;        // linear: none
   Dataset support;              // with a kernel: the support rows; `columns` is then empty
   Origin origin;
-  std::optional<StreamState> stream;  // only of a model learned online, which may have one label
-  ClassNames class_names;             // empty: classes are whole numbers
-  std::vector<ModelSection> sections;
+  std::optional<StreamState> stream;   // only of a model learned online, which may have one label
+  ClassNames class_names;              // empty: classes are whole numbers
+  std::vector<ModelSection> sections;  // of its file, that this version does not know
 
   std::uint64_t width() const {
     if (!kernel.linear()) return support.rows();

@@ -1,9 +1,10 @@
 // What the schemas of the native model format (docs/formats.md) have in common. Each schema is a
 // file:
 //
-//   native_linear.cc   a weight a feature          native_path.cc     several such, of different
-//   costs native_kernel.cc   support rows                native_stream.cc   sums that a stream goes
-//   on from
+//   native_linear.cc   a weight a feature
+//   native_path.cc     several such, of different costs
+//   native_kernel.cc   support rows and their coefficients
+//   native_stream.cc   sums that a stream goes on from
 //
 // and model_file.cc says which one a model or a file has. Whatever reads throws Failure (model.*),
 // or std::out_of_range where JSON is not what it should be, which model_file.cc makes one.
@@ -25,8 +26,7 @@ namespace hinge {
 // ---- The schemas. A model comes from its file whole, but for its sections.
 
 void write_linear(Draft& draft, const Model& model);
-void write_path(Draft& draft,
-                std::span<const Model> models);  // several, as save_models() takes them
+void write_path(Draft& draft, std::span<const Model> models);  // several, as of save_models()
 void write_kernel(Draft& draft, const Model& model);
 void write_stream(Draft& draft, const Model& model);
 
