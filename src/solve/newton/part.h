@@ -5,10 +5,11 @@
 //   F(w) = 1/2 |w|^2 + sum_i u_i (-l*(-s_i) - s_i z_i - (s_i - c_i)^2 / 2q),   F' = w - v,
 //   v = sum_i u_i s_i y_i x_i,    F'' = I + q sum_{s_i inside its range} u_i x_i x_i^T
 //
-// For the hinge s_i(w) = clip(c_i + q (1 - z_i), 0, 1), and 1/2q is half the width of the corner
-// that replaces its own. The statuses are feasible for the dual at every w: each step knows how far
-// from the optimum it is. With a free bias the last coordinate is moved after each step to where
-// sum_i u_i s_i y_i = 0.
+// F'' is that of a loss of straight pieces, whose statuses change by q with the margin. For the
+// hinge s_i(w) = clip(c_i + q (1 - z_i), 0, 1), and 1/2q is half the width of the corner that
+// replaces its own. The statuses are feasible for the dual at every w: each step knows how far from
+// the optimum it is. With a free bias the last coordinate is moved after each step to where sum_i
+// u_i s_i y_i = 0.
 #pragma once
 
 #include <algorithm>
