@@ -51,26 +51,29 @@ bool newton_may_follow(const Dataset& rows, std::uint64_t columns) {
          newton_memory(rows, columns) <= std::max(kMostMemory, training_memory(rows, 1).rows);
 }
 
-Solution solve_in_turns(const Problem& problem, Solver first, const SolverOptions& options,
+Solution solve_in_turns(const Problem& problem, Solver first, const DualSetup& setup,
                         Monitor& monitor, Pool& pool) {
   const PaceLimit lasting = monitor.limits().pace;
   const double newton = newton_work(*problem.data, problem.data->features());
   const PaceLimit soon = {.least = std::max(kLeastWork, kChangeAfter * newton),
                           .most = std::max(kLeastWork, kChangeAbove * newton)};
   struct Turn {
-    decltype(&solve_dual) solve;
+    Solver solver;
     PaceLimit pace;
   };
-  const Turn all[] = {{solve_dual, soon}, {solve_newton, lasting}, {solve_dual, lasting}};
+  const Turn all[] = {{Solver::dual, soon}, {Solver::newton, lasting}, {Solver::dual, lasting}};
   const std::span<const Turn> turns = std::span(all).subspan(first == Solver::newton ? 1 : 0);
-  SolverOptions from = options;
+  DualSetup dual = setup;
+  SolverOptions& from = dual.common;
   Start start;
-  std::size_t turn = options.resume.empty() ? 0 : Monitor::changes_in(options.resume);
+  std::size_t turn = from.resume.empty() ? 0 : Monitor::changes_in(from.resume);
   if (turn >= turns.size()) fail("checkpoint.content", "a state in the checkpoint is of no solver");
   if (turn > 0) from.start = std::span(&start, 1);  // there was one, which the state has seen
   monitor.set_pace(turns[turn].pace);
   for (;; ++turn) {
-    Solution solution = turns[turn].solve(problem, from, monitor, pool);
+    Solution solution = turns[turn].solver == Solver::dual
+                            ? solve_dual(problem, dual, monitor, pool)
+                            : solve_newton(problem, from, monitor, pool);
     const bool lost =
         monitor.crawls() || (solution.stalled && monitor.last().relative_gap > kRoundingGap);
     if (!lost || turn + 1 == turns.size()) {

@@ -29,7 +29,7 @@ inline bool has_changed(std::span<const std::byte> state) {
 // Dual descent; from where it crawls, newton; and from where that ends far from the gap, descent to
 // the end. `first` is dual or newton. The monitor's limits are watched() ones; states are those of
 // either solver.
-Solution solve_in_turns(const Problem& problem, Solver first, const SolverOptions& options,
+Solution solve_in_turns(const Problem& problem, Solver first, const DualSetup& setup,
                         Monitor& monitor, Pool& pool);
 
 }  // namespace hinge

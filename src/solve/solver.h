@@ -58,26 +58,25 @@ struct Solution {
 // Ranks take the same steps, so limits and signals count once all know of them (monitor.h), and no
 // pool may be one that throws Interrupted.
 
-// How scores come about with a kernel (kernel_passes.h).
-enum class KernelWay : std::uint8_t { by_budget, scores, blocks };
-
 // The inner loops asked for. Throws Failure (system.cpu) if this CPU cannot run them.
 const Simd& choose_simd(InstructionSet wanted);
 
+// What any solver may be handed; the setup of a solver below has what is its own besides.
 struct SolverOptions {
   std::uint64_t seed = 1;
   const Simd* simd = &best_simd();
-  PegasosOptions pegasos = {};
-  PlaneOptions planes = {};
   std::span<const Start> start = {};       // one a problem, or none: w = 0
   std::span<const std::byte> resume = {};  // a state that a StateSink got: go on from there
-  KernelWay kernel_way = KernelWay::by_budget;
-  std::uint64_t kernel_memory = std::uint64_t{1} << 30;  // for kernel values that are kept
-  Comm* comm = nullptr;                                  // the ranks, if there are several
-  // Dual descent may begin with w in floats: no value is so small or large that it could not.
-  bool floats = false;
+  Comm* comm = nullptr;                    // the ranks, if there are several
+};
+
+// ---- Dual descent.
+
+struct DualSetup {
+  SolverOptions common = {};
+  // It may begin with w in floats: no value is so small or large that it could not.
+  bool float_weights = false;
   const QuantisedRows* quantised_rows = nullptr;  // rows for that, if these are of doubles
-  std::uint64_t bound_rows = 5000;  // with KernelWay::blocks: rows a bound may always rest on
 };
 
 // Dual coordinate descent. Each step moves one dual variable to its optimum:
@@ -89,13 +88,14 @@ struct SolverOptions {
 // On several ranks each is a lane (dual/lane.h): it descends on its own rows, then all steps are
 // joined. A start must have alpha there, a state that is told is a PartState, and a free bias is
 // not taken.
-Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
-                    Pool& pool);
+Solution solve_dual(const Problem& problem, const DualSetup& setup, Monitor& monitor, Pool& pool);
 
 // About how many bytes one such run takes besides the rows; and those of them that it takes for
 // each row.
 double dual_memory(const Dataset& data, std::uint64_t dimension, double gap, bool free_bias);
 double dual_bytes_a_row(bool free_bias);
+
+// ---- Newton.
 
 // Newton steps on a smoothed problem (newton/part.h) that comes ever closer to the given one: an
 // augmented Lagrangian. Each step factors a matrix of all columns by all columns, and there are few
@@ -108,6 +108,14 @@ Solution solve_newton(const Problem& problem, const SolverOptions& options, Moni
 double newton_memory(const Dataset& data, std::uint64_t dimension);
 double newton_work(const Dataset& data, std::uint64_t dimension);
 
+// ---- Cutting planes.
+
+struct PlanesSetup {
+  SolverOptions common = {};
+  Solver method = Solver::focus;
+  PlaneOptions planes = {};
+};
+
 // Cutting planes: R(w) = sum_i c_i h_i is replaced by the largest of some planes below it, whose
 // minimum w_t is found by a small quadratic program and is the bound; a new plane is then laid
 // where that helps most. `method` is one of
@@ -119,12 +127,25 @@ double newton_work(const Dataset& data, std::uint64_t dimension);
 //           step on all rows, which is exact and goes back as far as it must
 // Bound and best primal value are those of all rows at every report, but for the rounding of
 // running sums; a gap counts as reached only when sums from scratch say so.
-Solution solve_planes(const Problem& problem, Solver method, const SolverOptions& options,
-                      Monitor& monitor, Pool& pool);
+Solution solve_planes(const Problem& problem, const PlanesSetup& setup, Monitor& monitor,
+                      Pool& pool);
 
 // About how many bytes one such run takes besides the rows.
 double planes_memory(const Dataset& data, std::uint64_t dimension, Solver method,
                      const PlaneOptions& options);
+
+// ---- Pegasos.
+
+// How scores come about with a kernel (kernel_passes.h).
+enum class KernelWay : std::uint8_t { by_budget, scores, blocks };
+
+struct PegasosSetup {
+  SolverOptions common = {};
+  PegasosOptions pegasos = {};
+  KernelWay kernel_way = KernelWay::by_budget;
+  std::uint64_t kernel_memory = std::uint64_t{1} << 30;  // for kernel values that are kept
+  std::uint64_t bound_rows = 5000;  // with KernelWay::blocks: rows a bound may always rest on
+};
 
 // Pegasos: stochastic sub-gradient steps (pegasos_state.h) in all published variants. Problems that
 // share rows, costs and bias are solved in one sweep: a row is read once and updates all of them.
@@ -134,7 +155,7 @@ double planes_memory(const Dataset& data, std::uint64_t dimension, Solver method
 //
 // On several ranks each has a share of every batch (batches.h), and a step is a sum. With rows
 // permuted or in order, the last point or a mean; no kernel, start, projection, state or free bias.
-std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const SolverOptions& options,
+std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const PegasosSetup& setup,
                                     std::span<Monitor> monitors, Pool& pool);
 
 }  // namespace hinge

@@ -55,9 +55,9 @@ std::vector<Solution> sweep(std::span<const Problem> problems, const TrainOption
                                        (problems.size() + kSweepClasses - 1) / kSweepClasses));
   const bool keeps_alpha = problems[0].data->rows() <= kMostAlpha / problems.size();
   const std::function<void(const Progress&)> nobody;
-  const SolverOptions how = {.seed = options.seed,
-                             .simd = &choose_simd(options.instruction_set),
-                             .pegasos = {.steps = limit.steps}};
+  const PegasosSetup how = {
+      .common = {.seed = options.seed, .simd = &choose_simd(options.instruction_set)},
+      .pegasos = {.steps = limit.steps}};
   std::vector<Solution> all(problems.size());
   const Pool::Grace whole(pool, Pool::Grace::kForever);  // each is asked to end by itself
   pool.run(groups, [&](std::size_t g) {

@@ -52,9 +52,16 @@ struct MemoryShape {
 struct SolverTask {
   std::span<const Problem> problems;  // one, unless the solver sweeps
   std::span<Monitor> monitors;        // one a problem
-  const SolverOptions& options;
-  Solver solver;            // which of those that have the function in common
+  Solver solver;                      // which of those that have the function in common
+  const TrainOptions& asked;
+  SolverOptions common = {};
   bool may_change = false;  // another solver may go on where this one crawls (solve/crawl.h)
+  // Decided by the plan: with a kernel its gamma, and the memory for its values that are kept; what
+  // solvers that take low precision may begin with.
+  KernelFunction kernel = {};
+  std::uint64_t kernel_memory = 0;
+  bool float_weights = false;
+  const QuantisedRows* quantised_rows = nullptr;
 };
 
 struct SolverTraits {

@@ -100,7 +100,12 @@ TrainReport OneModel::run(WarmStarts from) try {
                    .last = plan_.groups[number].last - problem_offset_};
     if (!begin(group)) return;
     const Stopwatch clock;
-    solve(group, pool);
+    if (run_.resumed[number].done) {
+      take_result(group);
+    } else {
+      group.solutions = plan_.traits().solve(task_of(group), pool);
+      note_reasons(group);
+    }
     end(group, clock.seconds(), pool);
   };
   if (linear() && last - first > 1 && run_.comm == nullptr) {
@@ -197,25 +202,33 @@ void OneModel::begin_problem(Group& group, std::size_t k) {
   }
 }
 
-void OneModel::solve(Group& group, Pool& pool) {
+SolverTask OneModel::task_of(Group& group) const {
   const Run::Resumed& resumed = run_.resumed[group.number];
-  if (resumed.done) {
-    unpack_result(*resumed.state, group.problems, group.solutions, group.reached);
-    for (std::size_t k = 0; k < group.problems.size(); ++k) {
-      check_size(group.problems[k], group.solutions[k]);
-    }
-    return;
+  SolverTask task = {.problems = group.problems,
+                     .monitors = group.monitors,
+                     .solver = plan_.choice.solver,
+                     .asked = plan_.options,
+                     .common = plan_.common,
+                     .may_change = plan_.choice.may_change,
+                     .kernel = report_.model().kernel,
+                     .kernel_memory = plan_.kernel_memory,
+                     .float_weights = plan_.float_weights,
+                     .quantised_rows = plan_.quantised_rows ? &*plan_.quantised_rows : nullptr};
+  task.common.start = group.starts;
+  if (resumed.state && !group.joined) task.common.resume = *resumed.state;
+  return task;
+}
+
+// The result of a group that was done before.
+void OneModel::take_result(Group& group) {
+  unpack_result(*run_.resumed[group.number].state, group.problems, group.solutions, group.reached);
+  for (std::size_t k = 0; k < group.problems.size(); ++k) {
+    check_size(group.problems[k], group.solutions[k]);
   }
-  SolverOptions options = plan_.solver;
-  options.start = group.starts;
-  options.quantised_rows = plan_.quantised_rows ? &*plan_.quantised_rows : nullptr;
-  if (resumed.state && !group.joined) options.resume = *resumed.state;
-  const SolverTask task = {.problems = group.problems,
-                           .monitors = group.monitors,
-                           .options = options,
-                           .solver = plan_.choice.solver,
-                           .may_change = plan_.choice.may_change};
-  group.solutions = plan_.traits().solve(task, pool);
+}
+
+// How a solver ended with a group.
+void OneModel::note_reasons(Group& group) {
   const Monitor& monitor = group.monitors[0];
   if (monitor.crawls()) {
     group.solutions[0].stalled = true;

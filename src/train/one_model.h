@@ -11,6 +11,7 @@
 #include "hinge/train.h"
 #include "objective/problem.h"
 #include "solve/solver.h"
+#include "solve/traits.h"
 #include "train/fallback.h"
 #include "train/plan.h"
 #include "train/report.h"
@@ -38,7 +39,9 @@ class OneModel {
   bool begin(Group& group);
   bool skip(const Group& group);
   void begin_problem(Group& group, std::size_t k);
-  void solve(Group& group, Pool& pool);
+  SolverTask task_of(Group& group) const;
+  void take_result(Group& group);
+  void note_reasons(Group& group);
   void end(Group& group, double seconds, Pool& pool);
   void keep_result(Group& group);
   void check_size(const Problem& problem, const Solution& solution) const;

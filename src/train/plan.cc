@@ -93,17 +93,17 @@ void describe_origin(Plan& plan, const Survey& seen) {
   origin.fingerprint = seen.fingerprint;
 }
 
-// Whether descent may begin with weights in floats, and on which rows in 16 bits. Training on rows
+// Whether solvers may begin with weights in floats, and on which rows in 16 bits. Training on rows
 // of doubles shall take less than a quarter of their memory: what it takes for each row leaves some
 // of that for values in 16 bits.
 void choose_precision(Plan& plan, const Survey& seen, Run& run) {
   constexpr std::uint64_t kWorth = 100'000;  // values; fewer take no time anyway
   constexpr double kShare = 0.25;
   const bool tame = seen.largest == 0;
-  plan.solver.floats = plan.traits().takes_low_precision && run.comm == nullptr && tame &&
+  plan.float_weights = plan.traits().takes_low_precision && run.comm == nullptr && tame &&
                        plan.rows().nonzeros() >= kWorth;
   const auto* const m = std::get_if<CsrView<double>>(&plan.rows().view());
-  if (!plan.solver.floats || m == nullptr) return;
+  if (!plan.float_weights || m == nullptr) return;
   const double entry = m->full ? 8 : 12, row = dual_bytes_a_row(plan.options.free_bias);
   const auto problems = static_cast<double>(plan.cost_path.size() * plan.problems());
   const double spare = kShare * entry * static_cast<double>(m->nonzeros()) -
@@ -182,12 +182,8 @@ void tell_solver(Plan& plan, const Run& run) {
   if (!plan.traits().sweeps) {
     plan.limits = watched(plan.limits, plan.rows(), plan.groups.back().last, plan.choice.solver);
   }
-  plan.solver.seed = options.seed;
-  plan.solver.simd = &choose_simd(options.instruction_set);
-  plan.solver.pegasos = options.pegasos;
-  plan.solver.pegasos.kernel = plan.report_template.model.kernel;
-  plan.solver.planes = options.planes;
-  plan.solver.comm = run.comm;
+  plan.common = {
+      .seed = options.seed, .simd = &choose_simd(options.instruction_set), .comm = run.comm};
 }
 
 }  // namespace
@@ -224,7 +220,7 @@ Plan make_plan(const Dataset& data, const TrainOptions& options, std::span<const
     check_classes(plan);
     const TrainingMemory need = check_memory(data, plan.shape, options, plan.choice,
                                              plan.start != nullptr || plan.warm_starts);
-    plan.solver.kernel_memory = kernel_memory(options, need.all());
+    plan.kernel_memory = kernel_memory(options, need.all());
     warn_of_rows(plan, plan.warnings);
     const Survey seen =
         comm == nullptr ? survey(data, run.pool) : survey(data, plan.shape, run.pool, *comm);

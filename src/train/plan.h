@@ -44,19 +44,21 @@ struct Plan {
   // The solver, and how it is told to work.
   SolverChoice choice = {};
   const SolverTraits& traits() const { return traits_of(choice.solver); }
-  double gap = 0;              // asked for; 0 = none
-  Limits limits = {};          // of every problem
-  SolverOptions solver = {};   // of every problem, but for where it begins
-  std::size_t abreast = 1;     // costs at the same time, at most
-  bool warm_starts = false;    // models of several begin at others
-  bool keeps_states = false;   // for checkpoints
-  bool keeps_witness = false;  // in the models
+  double gap = 0;                   // asked for; 0 = none
+  Limits limits = {};               // of every problem
+  SolverOptions common = {};        // of every problem, but for where it begins
+  std::uint64_t kernel_memory = 0;  // for kernel values that are kept
+  bool float_weights = false;       // solvers may begin with them
+  std::size_t abreast = 1;          // costs at the same time, at most
+  bool warm_starts = false;         // models of several begin at others
+  bool keeps_states = false;        // for checkpoints
+  bool keeps_witness = false;       // in the models
   std::vector<ProblemGroup> groups = {};
 
   // The rows.
   GlobalShape shape = {};               // of rows on all ranks
   std::optional<Dataset> compact = {};  // those columns that occur, where these are few
-  std::optional<QuantisedRows> quantised_rows = {};  // rows that descent may begin with
+  std::optional<QuantisedRows> quantised_rows = {};  // rows that solvers may begin with
   const Dataset& rows() const { return compact ? *compact : data; }
 
   // The objective.

@@ -191,15 +191,17 @@ class SolverCheckpoints : public ::testing::TestWithParam<Case> {
       monitors.emplace_back(limits, clock, k, nobody, k == 0 ? keeper : nullptr);
     }
     Pool pool(threads);
-    const SolverOptions options = {.pegasos = c.pegasos,
-                                   .resume = resume,
-                                   .kernel_way = c.way,
-                                   .floats = c.floats,
-                                   .quantised_rows = quantised_ ? &*quantised_ : nullptr};
-    if (c.solver == Solver::pegasos) return solve_pegasos(problems_, options, monitors, pool);
-    if (c.solver == Solver::dual) return {solve_dual(problems_[0], options, monitors[0], pool)};
-    if (c.solver == Solver::newton) return {solve_newton(problems_[0], options, monitors[0], pool)};
-    return {solve_planes(problems_[0], c.solver, options, monitors[0], pool)};
+    const SolverOptions common = {.resume = resume};
+    if (c.solver == Solver::pegasos) {
+      return solve_pegasos(problems_, {.common = common, .pegasos = c.pegasos, .kernel_way = c.way},
+                           monitors, pool);
+    }
+    const DualSetup dual = {.common = common,
+                            .float_weights = c.floats,
+                            .quantised_rows = quantised_ ? &*quantised_ : nullptr};
+    if (c.solver == Solver::dual) return {solve_dual(problems_[0], dual, monitors[0], pool)};
+    if (c.solver == Solver::newton) return {solve_newton(problems_[0], common, monitors[0], pool)};
+    return {solve_planes(problems_[0], {.common = common, .method = c.solver}, monitors[0], pool)};
   }
 
   static void expect_same(const std::vector<Solution>& a, const std::vector<Solution>& b) {
@@ -272,7 +274,7 @@ TEST(DualCheckpoints, RowsOfZeros) {
     Monitor monitor({.gap = 1e-6, .seconds = std::numeric_limits<double>::infinity()}, clock, 0,
                     nobody, keeper);
     Pool pool(1);
-    const Solution solution = solve_dual(problem, {.resume = resume}, monitor, pool);
+    const Solution solution = solve_dual(problem, {.common = {.resume = resume}}, monitor, pool);
     EXPECT_EQ(monitor.reason(), StopReason::converged);
     return solution;
   };

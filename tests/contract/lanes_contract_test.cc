@@ -52,7 +52,8 @@ OnLanes solve_on_lanes(const Problem& problem, const std::vector<std::uint64_t>&
     Monitor monitor({.gap = gap, .seconds = kNever, .passes = passes, .comm = &comm}, clock, 0,
                     observer);
     Pool pool(1);
-    found[k] = solve_dual(mine, {.start = starts, .comm = &comm, .floats = true}, monitor, pool);
+    found[k] = solve_dual(mine, {.common = {.start = starts, .comm = &comm}, .float_weights = true},
+                          monitor, pool);
     if (k == 0) out.reason = monitor.reason();
   });
   out.solution.w = found[0].w;

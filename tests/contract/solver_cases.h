@@ -21,16 +21,21 @@ namespace hinge::contract {
 
 using SolveFunction = Solution (*)(const Problem&, const SolverOptions&, Monitor&, Pool&);
 
+inline Solution dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
+                     Pool& pool) {
+  return solve_dual(problem, {.common = options}, monitor, pool);
+}
+
 inline Solution pegasos(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                         Pool& pool) {
-  return solve_pegasos(std::span(&problem, 1), options, std::span(&monitor, 1), pool)[0];
+  return solve_pegasos(std::span(&problem, 1), {.common = options}, std::span(&monitor, 1),
+                       pool)[0];
 }
 
 // It begins with w in floats, and if rows are of doubles with half of them in 16 bits.
 inline Solution dual_in_floats(const Problem& problem, const SolverOptions& options,
                                Monitor& monitor, Pool& pool) {
-  SolverOptions floats = options;
-  floats.floats = true;
+  DualSetup floats = {.common = options, .float_weights = true};
   std::optional<QuantisedRows> quantised;
   if (const auto* const m = std::get_if<CsrView<double>>(&problem.data->view())) {
     Pool own(2);  // which nobody interrupts
@@ -51,11 +56,11 @@ struct SolverCase {
 template <Solver method>
 Solution planes(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                 Pool& pool) {
-  return solve_planes(problem, method, options, monitor, pool);
+  return solve_planes(problem, {.common = options, .method = method}, monitor, pool);
 }
 
 inline std::vector<SolverCase> solvers() {
-  return {{"dual", solve_dual},
+  return {{"dual", dual},
           {"dual_in_floats", dual_in_floats},
           {"newton", solve_newton},
           {"pegasos", pegasos, 1e-3},

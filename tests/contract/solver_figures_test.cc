@@ -29,7 +29,7 @@ const Certificate& optimum(const NoisyProblem& sample) {
                 problem.data->view().index()};
   const auto found = known.find(key);
   if (found != known.end()) return found->second;
-  return known[key] = run(solve_dual, problem, {.gap = 1e-11, .seconds = kNever}).certificate;
+  return known[key] = run(dual, problem, {.gap = 1e-11, .seconds = kNever}).certificate;
 }
 
 TEST_P(SolverFigures, SolvesTinyProblems) {

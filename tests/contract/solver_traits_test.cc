@@ -92,10 +92,11 @@ TEST_P(EverySolver, TellsStatesIfItSaysSo) {
   const std::function<void(const Progress&)> nobody;
   Monitor monitor({.gap = 1e-2, .seconds = testing::kInfinity}, clock, 0, nobody, &sink);
   Pool pool(1);
+  const TrainOptions asked = options();
   const std::vector<Solution> found = traits().solve({.problems = {&problem, 1},
                                                       .monitors = {&monitor, 1},
-                                                      .options = {},
-                                                      .solver = traits().solver},
+                                                      .solver = traits().solver,
+                                                      .asked = asked},
                                                      pool);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(sink.states > 0, traits().alone.checkpoints);

@@ -75,17 +75,18 @@ TEST(QuantisedRows, WhatTheyLoseIsFound) {
   const Problem problem = {.data = &data, .y = y, .cost = 1};
   Pool pool(2);
   const QuantisedRows quantised(others, 1 << 20, best_simd(), pool);
-  const auto solve = [&](const SolverOptions& options) {
+  const auto solve = [&](const DualSetup& setup) {
     const Stopwatch clock;
     const std::function<void(const Progress&)> nobody;
     Monitor monitor({.gap = 1e-3, .seconds = std::numeric_limits<double>::infinity()}, clock, 0,
                     nobody);
-    Solution solution = solve_dual(problem, options, monitor, pool);
+    Solution solution = solve_dual(problem, setup, monitor, pool);
     EXPECT_EQ(monitor.reason(), StopReason::converged);
     EXPECT_LE(certify(problem, solution.w, solution.alpha, pool).relative_gap, 1e-3);
     return solution;
   };
-  const Solution plain = solve({}), warned = solve({.floats = true, .quantised_rows = &quantised});
+  const Solution plain = solve({}),
+                 warned = solve({.float_weights = true, .quantised_rows = &quantised});
   EXPECT_LT(warned.rows_touched, 3 * plain.rows_touched);
 }
 

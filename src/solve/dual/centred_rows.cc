@@ -57,31 +57,30 @@ double centring_memory(const Dataset& data) {
   return most && bytes <= DualTuning::most_centred_bytes ? bytes : 0;
 }
 
-Solution solve_centred(const Problem& problem, const SolverOptions& options,
-                       const SolveRows& solve) {
-  if (!problem.free_bias || centring_memory(*problem.data) == 0) return solve(problem, options);
+Solution solve_centred(const Problem& problem, const DualSetup& setup, const SolveRows& solve) {
+  if (!problem.free_bias || centring_memory(*problem.data) == 0) return solve(problem, setup);
   const auto mean_by = [&](std::uint64_t step) {
     return problem.data->visit([&](const auto& m) { return mean_of(m, step); });
   };
   const double least = DualTuning::least_mean_square * mean_square(*problem.data);
   const std::uint64_t rows = problem.data->rows();
   std::vector<double> mean = mean_by(rows / DualTuning::mean_sample + 1);
-  if (!(inner(mean, mean) > least)) return solve(problem, options);
+  if (!(inner(mean, mean) > least)) return solve(problem, setup);
   mean = mean_by(1);
-  if (!(inner(mean, mean) > least)) return solve(problem, options);
+  if (!(inner(mean, mean) > least)) return solve(problem, setup);
   const std::size_t columns = mean.size();
   const Dataset centred =
       problem.data->visit([&](const auto& m) { return less_mean(*problem.data, m, mean); });
   Problem shifted = problem;
   shifted.data = &centred;
-  SolverOptions on_copy = options;
-  on_copy.floats = false;  // of the rows there are
+  DualSetup on_copy = setup;
+  on_copy.float_weights = false;  // of the rows there are
   on_copy.quantised_rows = nullptr;
-  std::vector<Start> starts(options.start.begin(), options.start.end());
+  std::vector<Start> starts(setup.common.start.begin(), setup.common.start.end());
   for (Start& start : starts) {
     if (!start.w.empty()) start.w.back() += inner(std::span(start.w).first(columns), mean);
   }
-  on_copy.start = starts;
+  on_copy.common.start = starts;
   Solution solution = solve(shifted, on_copy);
   solution.w.back() -= inner(std::span(solution.w).first(columns), mean);
   return solution;

@@ -16,10 +16,9 @@ namespace hinge {
 // values must be there.
 double centring_memory(const Dataset& data);
 
-// solve(problem, options), or that on rows less their mean, where the bias is free and the mean is
+// solve(problem, setup), or that on rows less their mean, where the bias is free and the mean is
 // most of every row; either way its solution is of the rows there are.
-using SolveRows = std::function<Solution(const Problem&, const SolverOptions&)>;
-Solution solve_centred(const Problem& problem, const SolverOptions& options,
-                       const SolveRows& solve);
+using SolveRows = std::function<Solution(const Problem&, const DualSetup&)>;
+Solution solve_centred(const Problem& problem, const DualSetup& setup, const SolveRows& solve);
 
 }  // namespace hinge

@@ -28,17 +28,17 @@ namespace {
 template <class Loss, class Value>
 class DualDescent {
  public:
-  DualDescent(const Problem& problem, const CsrView<Value>& m, const SolverOptions& options,
+  DualDescent(const Problem& problem, const CsrView<Value>& m, const DualSetup& setup,
               Monitor& monitor, Pool& pool)
       : problem_(problem),
-        options_(options),
+        options_(setup.common),
         monitor_(monitor),
         pool_(pool),
-        lane_(problem, m, options),
+        lane_(problem, m, setup),
         iterate_(lane_.iterate),
         low_precision_(lane_.low_precision),
-        epochs_(problem, options, lane_, monitor, pool, solution_),
-        exact_(problem, options, lane_, epochs_, pool, solution_),
+        epochs_(problem, options_, lane_, monitor, pool, solution_),
+        exact_(problem, options_, lane_, epochs_, pool, solution_),
         bias_(exact_.bias()) {}
 
   Solution run() {
@@ -214,26 +214,25 @@ class DualDescent {
 
 }  // namespace
 
-Solution solve_dual(const Problem& problem, const SolverOptions& options, Monitor& monitor,
-                    Pool& pool) {
-  const SolveRows descend = [&](const Problem& given, const SolverOptions& how) {
+Solution solve_dual(const Problem& problem, const DualSetup& setup, Monitor& monitor, Pool& pool) {
+  const SolveRows descend = [&](const Problem& given, const DualSetup& how) {
     return visit_loss(given.loss, [&]<class Loss>(Loss) {
       return given.data->visit([&]<class Value>(const CsrView<Value>& m) {
         return DualDescent<Loss, Value>(given, m, how, monitor, pool).run();
       });
     });
   };
-  if (options.comm != nullptr) {
+  if (setup.common.comm != nullptr) {
     // What lanes on ranks go without: low precision, merged columns and centred rows, as whether
     // these would pay is a matter of all rows; leaps, and a state of all there is (Epochs::is_hard,
     // DualDescent::offer_state); and a free bias, which is refused before (train/ranked.h).
-    SolverOptions plain = options;
-    plain.floats = false;
+    DualSetup plain = setup;
+    plain.float_weights = false;
     plain.quantised_rows = nullptr;
     return descend(problem, plain);
   }
-  return solve_centred(problem, options, [&](const Problem& given, const SolverOptions& how) {
-    return solve_merged(given, how, monitor.limits().gap, pool,
+  return solve_centred(problem, setup, [&](const Problem& given, const DualSetup& how) {
+    return solve_merged(given, how.common, monitor.limits().gap, pool,
                         [&](const Problem& merged) { return descend(merged, how); });
   });
 }

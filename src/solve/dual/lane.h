@@ -50,15 +50,15 @@ class Lane {
   using Row = typename WorkingRows<Value>::Item;
   static constexpr double kUnknown = DescentRow::kUnknown;
 
-  Lane(const Problem& problem, const CsrView<Value>& m, const SolverOptions& options)
+  Lane(const Problem& problem, const CsrView<Value>& m, const DualSetup& setup)
       : alpha(huge_vector(m.rows)),
         squares(huge_vector(m.rows, kUnknown)),
         iterate{.w = huge_vector(problem.dimension())},
-        low_precision(options),
+        low_precision(setup),
         working(m),
         problem_(problem),
         m_(m),
-        simd_(*options.simd),
+        simd_(*setup.common.simd),
         loops_(descent_loops(simd_, Loss::kKind)) {}
 
   std::vector<double> alpha;    // the variables, by row, as store() left them

@@ -24,8 +24,8 @@ namespace hinge {
 
 class LowPrecision {
  public:
-  explicit LowPrecision(const SolverOptions& options)
-      : allowed_(options.floats), quantised_rows_(options.quantised_rows) {}
+  explicit LowPrecision(const DualSetup& setup)
+      : allowed_(setup.float_weights), quantised_rows_(setup.quantised_rows) {}
 
   bool allowed() const { return allowed_; }
   bool used() const { return !float_weights_.empty(); }

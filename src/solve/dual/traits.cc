@@ -17,11 +17,14 @@ double memory_of_dual(const MemoryShape& shape) {
 }
 
 std::vector<Solution> solve_by_dual(const SolverTask& task, Pool& pool) {
+  const DualSetup setup = {.common = task.common,
+                           .float_weights = task.float_weights,
+                           .quantised_rows = task.quantised_rows};
   const Problem& problem = task.problems[0];
   Monitor& monitor = task.monitors[0];
-  if (task.may_change || has_changed(task.options.resume))
-    return only(solve_in_turns(problem, Solver::dual, task.options, monitor, pool));
-  return only(solve_dual(problem, task.options, monitor, pool));
+  return only(task.may_change || has_changed(task.common.resume)
+                  ? solve_in_turns(problem, Solver::dual, setup, monitor, pool)
+                  : solve_dual(problem, setup, monitor, pool));
 }
 
 }  // namespace

@@ -12,8 +12,10 @@ double memory_of_newton(const MemoryShape& shape) {
 std::vector<Solution> solve_by_newton(const SolverTask& task, Pool& pool) {
   const Problem& problem = task.problems[0];
   Monitor& monitor = task.monitors[0];
-  return only(task.may_change || has_changed(task.options.resume) ? solve_in_turns(problem, Solver::newton, task.options, monitor, pool)
-                              : solve_newton(problem, task.options, monitor, pool));
+  if (!task.may_change && !has_changed(task.common.resume))
+    return only(solve_newton(problem, task.common, monitor, pool));
+  const DualSetup setup = {.common = task.common};
+  return only(solve_in_turns(problem, Solver::newton, setup, monitor, pool));
 }
 
 }  // namespace

@@ -41,24 +41,24 @@ class KernelPasses {
   static constexpr bool kLinear = false;
 
   KernelPasses(const CsrView<Value>& m, const KernelFunction& kernel, double bias,
-               std::size_t hyperplanes, const SolverOptions& options, Pool& pool)
+               std::size_t hyperplanes, const PegasosSetup& setup, Pool& pool)
       : m_(m),
         kernel_(kernel),
         constant_(bias * bias),
         hyperplanes_(hyperplanes),
         stride_(stride_of(hyperplanes)),
-        simd_(*options.simd),
+        simd_(*setup.common.simd),
         pool_(pool),
         squares_(squares_of(m)),
         differences_(needs_differences(kernel, *std::ranges::max_element(squares_))),
         block_(kernel, m.features, differences_, simd_),
         place_(m.rows, kNowhere),
-        bound_rows_(options.bound_rows),
-        room_(options.kernel_memory / sizeof(double) / m.rows * m.rows),
-        keeps_scores_(options.kernel_way == KernelWay::scores ||
-                      (options.kernel_way == KernelWay::by_budget &&
-                       (options.pegasos.budget == 0 ||
-                        options.pegasos.budget > m.rows / PegasosTuning::kRowsABudgetRow))) {
+        bound_rows_(setup.bound_rows),
+        room_(setup.kernel_memory / sizeof(double) / m.rows * m.rows),
+        keeps_scores_(setup.kernel_way == KernelWay::scores ||
+                      (setup.kernel_way == KernelWay::by_budget &&
+                       (setup.pegasos.budget == 0 ||
+                        setup.pegasos.budget > m.rows / PegasosTuning::kRowsABudgetRow))) {
     if (keeps_scores_) kept_at_.resize(m.rows, kNotKept);
   }
 

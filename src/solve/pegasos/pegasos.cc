@@ -31,18 +31,18 @@ constexpr std::uint64_t kLot = 0x6c6f74;  // random stream of the point drawn by
 template <class Space, class Loss>
 class Pegasos {
  public:
-  Pegasos(std::span<const Problem> problems, Space& space, const SolverOptions& options,
+  Pegasos(std::span<const Problem> problems, Space& space, const PegasosSetup& setup,
           std::span<Monitor> monitors, Pool& pool)
       : problems_(problems),
         m_(space.rows()),
-        asked_(options.pegasos),
-        seed_(options.seed),
-        start_(options.start),
-        resume_(options.resume),
+        asked_(setup.pegasos),
+        seed_(setup.common.seed),
+        start_(setup.common.start),
+        resume_(setup.common.resume),
         monitors_(monitors),
         pool_(pool),
         passes_(space),
-        ranks_(options.comm),
+        ranks_(setup.common.comm),
         rows_of_all_(ranks_.sum(m_.rows)),
         schedule_(asked_, monitors[0].limits(), rows_of_all_, ranks_.several()),
         proves_(asked_.kernel.positive_definite()),
@@ -307,22 +307,22 @@ class Pegasos {
 
 }  // namespace
 
-std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const SolverOptions& options,
+std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const PegasosSetup& setup,
                                     std::span<Monitor> monitors, Pool& pool) {
   const double bias = problems[0].free_bias ? 0.0 : problems[0].bias;  // a feature of the rows
-  const KernelFunction& kernel = options.pegasos.kernel;
+  const KernelFunction& kernel = setup.pegasos.kernel;
   // What several ranks do not do, the caller has refused.
-  assert(options.comm == nullptr ||
-         (kernel.linear() && !problems[0].free_bias && !options.pegasos.projection &&
-          options.pegasos.sampling != Sampling::replace && options.start.empty() &&
-          options.resume.empty()));
+  assert(setup.common.comm == nullptr ||
+         (kernel.linear() && !problems[0].free_bias && !setup.pegasos.projection &&
+          setup.pegasos.sampling != Sampling::replace && setup.common.start.empty() &&
+          setup.common.resume.empty()));
   return problems[0].data->visit([&]<class Value>(const CsrView<Value>& m) {
     if (kernel.linear()) {
-      Passes<Value> space(m, bias, problems.size(), *options.simd, pool);
-      return Pegasos<Passes<Value>, Hinge>(problems, space, options, monitors, pool).run();
+      Passes<Value> space(m, bias, problems.size(), *setup.common.simd, pool);
+      return Pegasos<Passes<Value>, Hinge>(problems, space, setup, monitors, pool).run();
     }
-    KernelPasses<Value> space(m, kernel, bias, problems.size(), options, pool);
-    return Pegasos<KernelPasses<Value>, Hinge>(problems, space, options, monitors, pool).run();
+    KernelPasses<Value> space(m, kernel, bias, problems.size(), setup, pool);
+    return Pegasos<KernelPasses<Value>, Hinge>(problems, space, setup, monitors, pool).run();
   });
 }
 

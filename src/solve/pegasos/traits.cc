@@ -22,7 +22,10 @@ void check_pegasos_ranks(const AskedOfRanks& asked) {
 }
 
 std::vector<Solution> solve_by_pegasos(const SolverTask& task, Pool& pool) {
-  return solve_pegasos(task.problems, task.options, task.monitors, pool);
+  PegasosSetup setup = {
+      .common = task.common, .pegasos = task.asked.pegasos, .kernel_memory = task.kernel_memory};
+  setup.pegasos.kernel = task.kernel;
+  return solve_pegasos(task.problems, setup, task.monitors, pool);
 }
 
 }  // namespace

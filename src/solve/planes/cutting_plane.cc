@@ -68,10 +68,11 @@ struct Work {
 
 class CuttingPlane {
  public:
-  CuttingPlane(const Problem& problem, Solver method, Rows& rows, const SolverOptions& options,
-               Monitor& monitor, Pool& pool, const Work& before = {})
-      : CuttingPlane(problem, method, rows, options,
-                     risk_options(method, options.planes, *options.simd), monitor, pool, before) {}
+  CuttingPlane(const Problem& problem, Rows& rows, const PlanesSetup& setup, Monitor& monitor,
+               Pool& pool, const Work& before = {})
+      : CuttingPlane(problem, rows, setup,
+                     risk_options(setup.method, setup.planes, *setup.common.simd), monitor, pool,
+                     before) {}
 
   Solution run() {
     try {
@@ -92,19 +93,20 @@ class CuttingPlane {
   }
 
  private:
-  CuttingPlane(const Problem& problem, Solver method, Rows& rows, const SolverOptions& options,
+  CuttingPlane(const Problem& problem, Rows& rows, const PlanesSetup& setup,
                const RiskOptions& risk, Monitor& monitor, Pool& pool, const Work& before)
       : problem_(problem),
-        method_(method),
+        method_(setup.method),
         monitor_(monitor),
         before_(before),
-        on_ranks_(options.comm != nullptr),
-        start_(options.start),
+        on_ranks_(setup.common.comm != nullptr),
+        start_(setup.common.start),
         pool_(pool),
-        resume_(options.resume),
+        resume_(setup.common.resume),
         risk_(problem, rows, risk, pool),
         slots_(risk_.planes(), risk.slots, risk.most()),
-        steps_(problem, method, mu_of(method, options.planes, risk_.planes()), risk_, monitor),
+        steps_(problem, setup.method, mu_of(setup.method, setup.planes, risk_.planes()), risk_,
+               monitor),
         focus_(risk_),
         wandering_(risk_),
         target_(monitor.limits().gap) {}
@@ -402,27 +404,28 @@ double planes_memory(const Dataset& data, std::uint64_t dimension, Solver method
                            12.0 * static_cast<double>(data.nonzeros() / Tuning::sample_every));
 }
 
-Solution solve_planes(const Problem& problem, Solver method, const SolverOptions& options,
-                      Monitor& monitor, Pool& pool) {
+Solution solve_planes(const Problem& problem, const PlanesSetup& setup, Monitor& monitor,
+                      Pool& pool) {
+  const SolverOptions& options = setup.common;
   const std::unique_ptr<Rows> rows = rows_of(problem, options, pool);
   // Ranks do without a sample: each would have to know how those of the others weigh.
-  if (method != Solver::focus || !options.start.empty() || !options.resume.empty() ||
+  if (setup.method != Solver::focus || !options.start.empty() || !options.resume.empty() ||
       options.comm != nullptr || sample_rows(problem.data->rows(), problem.dimension()) == 0) {
-    return CuttingPlane(problem, method, *rows, options, monitor, pool).run();
+    return CuttingPlane(problem, *rows, setup, monitor, pool).run();
   }
-  Solution sample = solve_sample(problem, *rows, options, monitor, pool);
+  Solution sample = solve_sample(problem, *rows, setup, monitor, pool);
   if (monitor.reason() == StopReason::interrupted) {
     sample.alpha.assign(problem.data->rows(), 0.0);
     return sample;
   }
   const Start start = {.w = std::move(sample.w), .alpha = {}};
-  SolverOptions from = options;
-  from.start = std::span(&start, 1);
+  PlanesSetup from = setup;
+  from.common.start = std::span(&start, 1);
   const Work before = {.counts = {.rows = sample.rows_touched,
                                   .objective = sample.objective_rows,
                                   .search = sample.search_rows},
                        .iterations = sample.iterations};
-  return CuttingPlane(problem, method, *rows, from, monitor, pool, before).run();
+  return CuttingPlane(problem, *rows, from, monitor, pool, before).run();
 }
 
 }  // namespace hinge

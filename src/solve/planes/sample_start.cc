@@ -40,10 +40,10 @@ std::uint64_t sample_rows(std::uint64_t rows, std::uint64_t dimension) {
   return worth ? sample : 0;
 }
 
-Solution solve_sample(const Problem& problem, const Rows& rows, const SolverOptions& options,
+Solution solve_sample(const Problem& problem, const Rows& rows, const PlanesSetup& setup,
                       Monitor& monitor, Pool& pool) {
   const std::uint64_t count = problem.data->rows();
-  const std::vector<std::uint64_t> list = choose_rows(count, options.seed);
+  const std::vector<std::uint64_t> list = choose_rows(count, setup.common.seed);
   const MemoryRows sample = rows.select(list);
   std::vector<std::int8_t> y;
   std::vector<double> costs;
@@ -59,7 +59,7 @@ Solution solve_sample(const Problem& problem, const Rows& rows, const SolverOpti
   smaller.costs = costs;
   if (part > 0) smaller.cost = problem.cost * (all / part);
   Monitor inner = monitor.for_part(PlanesTuning::sample_gap, kEvery);
-  Solution solution = solve_planes(smaller, Solver::focus, options, inner, pool);
+  Solution solution = solve_planes(smaller, setup, inner, pool);
   monitor.add_spent(inner);
   if (inner.reason() == StopReason::interrupted) monitor.interrupt();
   return solution;

@@ -18,7 +18,7 @@ std::uint64_t sample_rows(std::uint64_t rows, std::uint64_t dimension);
 // Solves the problem on a sample of its rows with `focus`, to a gap that is good enough for a
 // start. Counts for the monitor, which may say stop. The w is a point of the whole problem, alpha
 // is none.
-Solution solve_sample(const Problem& problem, const Rows& rows, const SolverOptions& options,
+Solution solve_sample(const Problem& problem, const Rows& rows, const PlanesSetup& setup,
                       Monitor& monitor, Pool& pool);
 
 }  // namespace hinge

@@ -9,7 +9,9 @@ double memory_of_planes(const MemoryShape& shape) {
 }
 
 std::vector<Solution> solve_by_planes(const SolverTask& task, Pool& pool) {
-  return only(solve_planes(task.problems[0], task.solver, task.options, task.monitors[0], pool));
+  const PlanesSetup setup = {
+      .common = task.common, .method = task.solver, .planes = task.asked.planes};
+  return only(solve_planes(task.problems[0], setup, task.monitors[0], pool));
 }
 
 template <Solver method>

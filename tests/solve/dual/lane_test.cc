@@ -73,7 +73,7 @@ TYPED_TEST(LaneTest, OneLaneIsPlainDescent) {
   const std::vector<std::int8_t> y = signs(data, 1);
   for (const double bias : {0.0, 0.5}) {
     const Problem problem = {.data = &data, .y = y, .cost = kCost, .bias = bias};
-    const SolverOptions options;
+    const DualSetup options;
     Lane<Hinge, TypeParam> lane(problem, m, options);
     std::vector<double> alpha(m.rows), w(problem.dimension());
     for (int round = 0; round < 3; ++round) {
@@ -84,11 +84,12 @@ TYPED_TEST(LaneTest, OneLaneIsPlainDescent) {
       double estimate = 0;
       for (std::uint64_t i = 0; i < m.rows; ++i) {
         const SparseRow<TypeParam> x = row_of(m, i);
-        const double score = options.simd->dot(x, w.data()) + (bias == 0 ? 0 : bias * w.back());
+        const double score =
+            options.common.simd->dot(x, w.data()) + (bias == 0 ? 0 : bias * w.back());
         const double g = y[i] * score - 1, square = square_in_lanes(x) + bias * bias;
         estimate += kCost * std::max(0.0, -g) + alpha[i] * g;
         const double to = std::clamp(alpha[i] - g / square, 0.0, kCost);
-        options.simd->add(x, (to - alpha[i]) * y[i], w.data());
+        options.common.simd->add(x, (to - alpha[i]) * y[i], w.data());
         if (bias != 0) w.back() += (to - alpha[i]) * y[i] * bias;
         alpha[i] = to;
       }
@@ -105,7 +106,7 @@ TYPED_TEST(LaneTest, AStiffLaneTakesShortStepsThatCountForMore) {
   const auto& m = std::get<CsrView<TypeParam>>(data.view());
   const std::vector<std::int8_t> y = signs(data, 1);
   const Problem problem = {.data = &data, .y = y, .cost = 1e6};  // no step meets its bound
-  const SolverOptions options;
+  const DualSetup options;
   Lane<Hinge, TypeParam> lane(problem, m, options);
   lane.working.begin(1, 1);
   lane.working.add(3, y[3], 0, lane.kUnknown);
@@ -118,7 +119,7 @@ TYPED_TEST(LaneTest, AStiffLaneTakesShortStepsThatCountForMore) {
   EXPECT_EQ(lane.alpha[3], 1 / square / 4);
   EXPECT_EQ(lane.squares[3], square);
   std::vector<double> w(problem.dimension());
-  options.simd->add(row_of(m, 3), y[3] / square, w.data());
+  options.common.simd->add(row_of(m, 3), y[3] / square, w.data());
   for (std::size_t j = 0; j < w.size(); ++j) EXPECT_NEAR(lane.iterate.w[j], w[j], 1e-15);
 }
 
@@ -127,7 +128,7 @@ TYPED_TEST(LaneTest, StoresAShareOfTheWay) {
   const auto& m = std::get<CsrView<TypeParam>>(data.view());
   const std::vector<std::int8_t> y = signs(data, 1);
   const Problem problem = {.data = &data, .y = y, .cost = kCost};
-  const SolverOptions options;
+  const DualSetup options;
   Lane<Hinge, TypeParam> all(problem, m, options), half(problem, m, options);
   for (Lane<Hinge, TypeParam>* lane : {&all, &half}) {
     visit_all(problem, *lane);
@@ -148,7 +149,7 @@ TYPED_TEST(LaneTest, FloatsGoTheSameWay) {
   const auto& m = std::get<CsrView<TypeParam>>(data.view());
   const std::vector<std::int8_t> y = signs(data, 1);
   const Problem problem = {.data = &data, .y = y, .cost = kCost, .bias = 0.5};
-  const SolverOptions options = {.floats = true};
+  const DualSetup options = {.float_weights = true};
   Lane<Hinge, TypeParam> exact(problem, m, options), floats(problem, m, options);
   floats.low_precision.take(floats.iterate.w);
   for (Lane<Hinge, TypeParam>* lane : {&exact, &floats}) {
@@ -188,11 +189,11 @@ TYPED_TEST(LaneTest, LanesThatAreJoinedRaiseTheDual) {
       const Dataset part = keep_rows(data, rows);
       const std::vector<std::int8_t> own = signs(part, 1);
       const Problem problem = {.data = &part, .y = own, .cost = cost};
-      const SolverOptions options;
+      const DualSetup options;
       Lane<Hinge, TypeParam> lane(problem, std::get<CsrView<TypeParam>>(part.view()), options);
       Comm comm(transport);
       const auto sum = [&](std::span<double> values) { comm.sum_sparse(values); };
-      Join join(kLanes, sum, *options.simd);
+      Join join(kLanes, sum, *options.common.simd);
       for (std::size_t round = 0; round < kRounds; ++round) {
         visit_all(problem, lane);
         join.part(lane.iterate.w);

@@ -91,13 +91,13 @@ TEST(KernelPegasos, LinearFormulaIsLinearPegasos) {
           for (const bool rescale : {false, true}) {
             if (testing::slow() && rescale != projection) continue;
             for (const double gap : {0.0, 0.1}) {
-              SolverOptions options = {.pegasos = {.batch = batch,
-                                                   .projection = projection,
-                                                   .sampling = sampling,
-                                                   .iterate = iterate,
-                                                   .runs = iterate == Iterate::best_of ? 3U : 1U,
-                                                   .steps = batch == 1 ? 400U : 60U,
-                                                   .rescale = rescale}};
+              PegasosSetup options = {.pegasos = {.batch = batch,
+                                                  .projection = projection,
+                                                  .sampling = sampling,
+                                                  .iterate = iterate,
+                                                  .runs = iterate == Iterate::best_of ? 3U : 1U,
+                                                  .steps = batch == 1 ? 400U : 60U,
+                                                  .rescale = rescale}};
               const Solution linear = solve(s, options, gap)[0];
               options.pegasos.kernel = kAsLinear;
               for (const Way& way : {kWays[0], kWays[2]}) {
@@ -143,13 +143,13 @@ TEST(KernelPegasos, CountsOfHitsAreTheWholeState) {
       expected[i] = n[i] * s.y(i) / (s.lambda() * kSteps);
     }
     for (const Way& way : kWays) {
-      const SolverOptions options = {.pegasos = {.sampling = Sampling::order,
-                                                 .iterate = Iterate::last,
-                                                 .steps = kSteps,
-                                                 .rescale = false,
-                                                 .kernel = kernel},
-                                     .kernel_way = way.way,
-                                     .kernel_memory = way.memory};
+      const PegasosSetup options = {.pegasos = {.sampling = Sampling::order,
+                                                .iterate = Iterate::last,
+                                                .steps = kSteps,
+                                                .rescale = false,
+                                                .kernel = kernel},
+                                    .kernel_way = way.way,
+                                    .kernel_memory = way.memory};
       EXPECT_LE(distance(solve(s, options)[0].w, expected), 1e-11 * norm(expected));
     }
   }
@@ -172,15 +172,15 @@ TEST(KernelPegasos, EveryVariantProvesItsGap) {
             for (const std::uint64_t budget : {0U, 1U, 20U}) {
               if (budget > 0 && projection) continue;
               for (const Way& way : {kWays[0], kKept}) {
-                const SolverOptions options = {.pegasos = {.batch = batch,
-                                                           .projection = projection,
-                                                           .sampling = sampling,
-                                                           .steps = steps,
-                                                           .rescale = !projection,
-                                                           .kernel = kernel,
-                                                           .budget = budget},
-                                               .kernel_way = way.way,
-                                               .kernel_memory = way.memory};
+                const PegasosSetup options = {.pegasos = {.batch = batch,
+                                                          .projection = projection,
+                                                          .sampling = sampling,
+                                                          .steps = steps,
+                                                          .rescale = !projection,
+                                                          .kernel = kernel,
+                                                          .budget = budget},
+                                              .kernel_way = way.way,
+                                              .kernel_memory = way.memory};
                 const Solution found = solve(s, options)[0];
                 ASSERT_EQ(found.alpha.size(), s.rows());
                 for (std::uint64_t i = 0; i < s.rows(); ++i) {
@@ -212,7 +212,7 @@ TEST(KernelPegasos, ReachesTheGapAskedFor) {
       random_dataset({.rows = 150, .features = 10, .nonzeros = 6, .noise = 0.1, .seed = 3}), 0.01);
   Pool pool(1);
   for (const KernelFunction& kernel : {kRbf, kCubic}) {
-    const SolverOptions options = {.pegasos = {.kernel = kernel}};
+    const PegasosSetup options = {.pegasos = {.kernel = kernel}};
     const Solution found = solve(s, options, 0.02)[0];
     EXPECT_LE(certificate(s, kernel, found, pool).relative_gap, 0.02 * (1 + 1e-9));
   }
@@ -303,14 +303,14 @@ TEST(KernelPegasos, BudgetMergesTheLeastIntoTheNearest) {
   EXPECT_GT(others, 5);
   for (double& x : v) x /= s.lambda() * kSteps;
   for (const Way& way : kWays) {
-    const SolverOptions options = {.pegasos = {.sampling = Sampling::order,
-                                               .iterate = Iterate::last,
-                                               .steps = kSteps,
-                                               .rescale = false,
-                                               .kernel = kCubic,
-                                               .budget = kBudget},
-                                   .kernel_way = way.way,
-                                   .kernel_memory = way.memory};
+    const PegasosSetup options = {.pegasos = {.sampling = Sampling::order,
+                                              .iterate = Iterate::last,
+                                              .steps = kSteps,
+                                              .rescale = false,
+                                              .kernel = kCubic,
+                                              .budget = kBudget},
+                                  .kernel_way = way.way,
+                                  .kernel_memory = way.memory};
     EXPECT_LE(distance(solve(s, options)[0].w, v), 1e-11 * norm(v));
   }
 }
@@ -320,8 +320,8 @@ TEST(KernelPegasos, ABoundMayRestOnFewRows) {
   const Scaled s(
       random_dataset({.rows = 400, .features = 10, .nonzeros = 5, .noise = 0.2, .seed = 5}), 0.1);
   Pool pool(1);
-  SolverOptions options = {.pegasos = {.steps = 400, .kernel = kRbf, .budget = 2},
-                           .kernel_memory = 0};
+  PegasosSetup options = {.pegasos = {.steps = 400, .kernel = kRbf, .budget = 2},
+                          .kernel_memory = 0};
   const Certificate whole = certificate(s, kRbf, solve(s, options)[0], pool);
   options.bound_rows = 50;
   const Solution found = solve(s, options)[0];
@@ -337,7 +337,7 @@ TEST(KernelPegasos, ABoundMayRestOnFewRows) {
 TEST(KernelPegasos, ABudgetThatIsNeverReachedChangesNothing) {
   const Scaled s(random_dataset({.rows = 80, .features = 10, .nonzeros = 5, .seed = 5}), 0.01);
   for (const Iterate iterate : {Iterate::last, Iterate::suffix, Iterate::average}) {
-    SolverOptions options = {.pegasos = {.iterate = iterate, .kernel = kRbf}};
+    PegasosSetup options = {.pegasos = {.iterate = iterate, .kernel = kRbf}};
     const Solution free = solve(s, options)[0];
     options.pegasos.budget = 80;
     EXPECT_EQ(solve(s, options)[0].w, free.w);
@@ -350,9 +350,9 @@ TEST(KernelPegasos, SameBitsForAnyThreads) {
       0.001);
   for (const Way& way : kWays) {
     for (const std::uint64_t batch : {1U, 50U}) {
-      const SolverOptions options = {.pegasos = {.batch = batch, .epochs = 3, .kernel = kRbf},
-                                     .kernel_way = way.way,
-                                     .kernel_memory = way.memory};
+      const PegasosSetup options = {.pegasos = {.batch = batch, .epochs = 3, .kernel = kRbf},
+                                    .kernel_way = way.way,
+                                    .kernel_memory = way.memory};
       const Solution one = solve(s, options)[0];
       for (const int threads : {2, 5}) {
         const Solution more = solve(s, options, 0, threads)[0];
@@ -369,9 +369,9 @@ TEST(KernelPegasos, SameBitsForAnyMemory) {
       random_dataset({.rows = 150, .features = 20, .nonzeros = 10, .noise = 0.2, .seed = 7}), 0.01);
   for (const std::uint64_t budget : {0U, 60U}) {
     for (const Sampling sampling : {Sampling::permute, Sampling::replace}) {
-      SolverOptions options = {.pegasos = {.sampling = sampling, .kernel = kRbf, .budget = budget},
-                               .kernel_way = KernelWay::scores,
-                               .kernel_memory = std::uint64_t{1} << 30};
+      PegasosSetup options = {.pegasos = {.sampling = sampling, .kernel = kRbf, .budget = budget},
+                              .kernel_way = KernelWay::scores,
+                              .kernel_memory = std::uint64_t{1} << 30};
       const Solution all = solve(s, options)[0];
       for (const std::uint64_t rows : {0U, 1U, 15U, 16U, 40U, 149U}) {
         options.kernel_memory = rows * 150 * 8;
@@ -403,9 +403,9 @@ TEST(KernelPegasos, ClassesDoNotDependOnEachOther) {
                             clock, k, nobody);
     }
     Pool pool(2);
-    const SolverOptions options = {.pegasos = {.epochs = 7, .kernel = kRbf},
-                                   .kernel_way = way.way,
-                                   .kernel_memory = way.memory};
+    const PegasosSetup options = {.pegasos = {.epochs = 7, .kernel = kRbf},
+                                  .kernel_way = way.way,
+                                  .kernel_memory = way.memory};
     return solve_pegasos(some, options, monitors, pool);
   };
   const std::vector<Solution> all = solve_some(problems, kKept);

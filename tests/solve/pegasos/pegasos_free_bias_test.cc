@@ -63,14 +63,14 @@ struct Free {
     return certify(problem, s.w, alpha, pool);
   }
   Solution optimum() const { return dual(problem, 1e-8); }
-  Solution solve(const SolverOptions& options, double gap = 0,
+  Solution solve(const PegasosSetup& setup, double gap = 0,
                  const std::function<void(const Progress&)>& observer = {}) const {
     const Stopwatch clock;
     std::vector<Monitor> monitors;
     monitors.emplace_back(Limits{.gap = gap, .seconds = std::numeric_limits<double>::infinity()},
                           clock, 0, observer);
     Pool pool(1);
-    return solve_pegasos(std::span(&problem, 1), options, monitors, pool)[0];
+    return solve_pegasos(std::span(&problem, 1), setup, monitors, pool)[0];
   }
   Scaled scaled;
   Problem problem;
@@ -135,7 +135,8 @@ TEST(PegasosFreeBias, EveryVariantIsTrue) {
         for (const Iterate iterate : {Iterate::last, Iterate::average, Iterate::suffix,
                                       Iterate::random, Iterate::best_of}) {
           for (const bool warm : {false, true}) {
-            const SolverOptions options = {
+            const PegasosSetup options = {
+                .common = {.start = warm ? std::span(start) : std::span<const Start>()},
                 .pegasos = {.batch = batch,
                             .projection = projection,
                             .sampling = sampling,
@@ -143,8 +144,7 @@ TEST(PegasosFreeBias, EveryVariantIsTrue) {
                             .runs = iterate == Iterate::best_of ? 3U : 1U,
                             .epochs = 5,
                             .check_every = 1,
-                            .rescale = sampling != Sampling::order},
-                .start = warm ? std::span(start) : std::span<const Start>()};
+                            .rescale = sampling != Sampling::order}};
             double primal = 0, dual = 0;
             const Solution found = p.solve(options, 0, [&](const Progress& now) {
               if (now.primal == 0) return;  // a sign of life
@@ -230,8 +230,8 @@ TEST(PegasosFreeBias, StartsAtItsBias) {
     start[0].w.back() = bias;
     return p
         .certificate(p.solve(
-            {.pegasos = {.iterate = Iterate::last, .epochs = 1, .t0 = 100000, .rescale = false},
-             .start = start}))
+            {.common = {.start = start},
+             .pegasos = {.iterate = Iterate::last, .epochs = 1, .t0 = 100000, .rescale = false}}))
         .primal;
   };
   EXPECT_LT(after_one(best.w.back()), optimum * 1.001);

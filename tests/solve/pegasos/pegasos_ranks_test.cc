@@ -70,8 +70,9 @@ std::vector<FoundByRank> solve_parts(const Scaled& all, const Dataset& data,
     std::vector<Monitor> monitors;
     monitors.emplace_back(own, clock, 0, observer);
     Pool pool(1);
-    found[rank].solution = std::move(solve_pegasos(
-        std::span(&part.problem(), 1), {.pegasos = options, .comm = &comm}, monitors, pool)[0]);
+    found[rank].solution = std::move(solve_pegasos(std::span(&part.problem(), 1),
+                                                   {.common = {.comm = &comm}, .pegasos = options},
+                                                   monitors, pool)[0]);
     found[rank].counts = comm.counts();
   });
   return found;

@@ -117,15 +117,15 @@ struct Optimum {
   double f;  // lambda D, a lower bound within 1e-9 of the optimum
 };
 
-inline std::vector<Solution> solve(const Scaled& scaled, const SolverOptions& options,
-                                   double gap = 0, int threads = 1) {
+inline std::vector<Solution> solve(const Scaled& scaled, const PegasosSetup& setup, double gap = 0,
+                                   int threads = 1) {
   const Stopwatch clock;
   const std::function<void(const Progress&)> nobody;
   std::vector<Monitor> monitors;
   monitors.emplace_back(Limits{.gap = gap, .seconds = std::numeric_limits<double>::infinity()},
                         clock, 0, nobody);
   Pool pool(threads);
-  return solve_pegasos(std::span(&scaled.problem(), 1), options, monitors, pool);
+  return solve_pegasos(std::span(&scaled.problem(), 1), setup, monitors, pool);
 }
 
 inline Optimum optimum(const Scaled& scaled) {

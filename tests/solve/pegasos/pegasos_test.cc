@@ -36,15 +36,15 @@ TEST(PegasosSolver, EveryVariantProvesItsGap) {
           for (const std::uint64_t steps : {1U, 7U, testing::slow() ? 200U : 1000U}) {
             for (const double gap : {0.0, 0.2}) {
               for (const bool warm : {false, true}) {
-                const SolverOptions options = {
+                const PegasosSetup options = {
+                    .common = {.start = warm ? std::span(start) : std::span<const Start>()},
                     .pegasos = {.batch = batch,
                                 .projection = projection,
                                 .sampling = sampling,
                                 .iterate = iterate,
                                 .runs = iterate == Iterate::best_of ? 3U : 1U,
                                 .steps = steps,
-                                .rescale = !projection},
-                    .start = warm ? std::span(start) : std::span<const Start>()};
+                                .rescale = !projection}};
                 const Solution found = solve(s, options, gap)[0];
                 ASSERT_EQ(found.alpha.size(), 230U);
                 for (std::uint64_t i = 0; i < 230; ++i) {
@@ -151,10 +151,10 @@ TEST(PegasosSolver, SortedRowsDoNoHarm) {
   // A constant feature is what suffers most from seeing one label for long.
   const Scaled a(mixed, 1e-4, {}, 3), b(testing::sorted_by_label(mixed), 1e-4, {}, 3);
   for (const std::uint64_t epochs : {1U, 5U}) {
-    const SolverOptions options = {.pegasos = {.epochs = epochs}};
+    const PegasosSetup options = {.pegasos = {.epochs = epochs}};
     EXPECT_LT(b.f(solve(b, options)[0].w), 1.01 * a.f(solve(a, options)[0].w)) << epochs;
     // What happens to those who take the rows as they come.
-    const SolverOptions as_they_come = {.pegasos = {.sampling = Sampling::order, .epochs = epochs}};
+    const PegasosSetup as_they_come = {.pegasos = {.sampling = Sampling::order, .epochs = epochs}};
     EXPECT_GT(b.f(solve(b, as_they_come)[0].w), 1.1 * a.f(solve(a, options)[0].w)) << epochs;
   }
 }
@@ -193,8 +193,9 @@ TEST(PegasosSolver, WarmStart) {
   const std::vector<Start> start = {{.w = best.w, .alpha = {}}};
   const auto after_one = [&](std::span<const Start> from, std::optional<std::uint64_t> t0) {
     return s.f(
-        solve(s, {.pegasos = {.iterate = Iterate::last, .epochs = 1, .t0 = t0, .rescale = false},
-                  .start = from})[0]
+        solve(s,
+              {.common = {.start = from},
+               .pegasos = {.iterate = Iterate::last, .epochs = 1, .t0 = t0, .rescale = false}})[0]
             .w);
   };
   const double cold = after_one({}, {}), warm = after_one(start, {}),
@@ -213,7 +214,7 @@ TEST(PegasosSolver, KeepsTheBoundItStartsWith) {
   Pool pool(1);
   const Solution dual = solve_dual(s.problem(), {}, monitor, pool);
   const std::vector<Start> start = {{.w = dual.w, .alpha = dual.alpha}};
-  const Solution found = solve(s, {.pegasos = {.epochs = 1}, .start = start})[0];
+  const Solution found = solve(s, {.common = {.start = start}, .pegasos = {.epochs = 1}})[0];
   const double before = certify(s.problem(), dual.w, dual.alpha, pool).dual;
   EXPECT_GE(certify(s.problem(), found.w, found.alpha, pool).dual, before * (1 - 1e-12));
 }

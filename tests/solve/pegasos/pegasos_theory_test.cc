@@ -126,7 +126,7 @@ Vector excesses(const Scaled& s, PegasosOptions options) {
   options.rescale = false;
   Vector all;
   for (std::uint64_t seed = 1; seed <= kSeeds; seed += testing::one_in(10)) {
-    all.push_back(s.f(solve(s, {.seed = seed, .pegasos = options})[0].w) - best);
+    all.push_back(s.f(solve(s, {.common = {.seed = seed}, .pegasos = options})[0].w) - best);
     EXPECT_GE(all.back(), -1e-8);
   }
   return all;
@@ -175,7 +175,7 @@ TEST(PegasosTheory, EveryPointIsAsLikely) {
   }
   Vector seen(kSteps);
   for (std::uint64_t seed = 0; seed < kDraws; ++seed) {
-    const Solution drawn = solve(s, {.seed = seed,
+    const Solution drawn = solve(s, {.common = {.seed = seed},
                                      .pegasos = {.sampling = Sampling::order,
                                                  .iterate = Iterate::random,
                                                  .steps = kSteps,
@@ -220,7 +220,7 @@ TEST(PegasosTheory, WeightTwoIsTheRowTwice) {
     const auto sample = [&](const Scaled& s) {
       Vector mean(30), square(30);
       for (std::uint64_t seed = 0; seed < kRuns; ++seed) {
-        const Vector w = solve(s, {.seed = seed,
+        const Vector w = solve(s, {.common = {.seed = seed},
                                    .pegasos = {.batch = batch,
                                                .sampling = Sampling::replace,
                                                .iterate = Iterate::last,

@@ -52,8 +52,9 @@ Outcome run(const Problem& problem, Solver method, const How& how = {}) {
   const Stopwatch clock;
   Monitor monitor({.gap = how.gap, .seconds = how.seconds, .stop = &stop}, clock, 0, observer);
   Pool pool(1);
-  out.solution =
-      solve_planes(problem, method, {.planes = how.planes, .start = how.start}, monitor, pool);
+  out.solution = solve_planes(
+      problem, {.common = {.start = how.start}, .method = method, .planes = how.planes}, monitor,
+      pool);
   out.certificate = certify(problem, out.solution.w, out.solution.alpha, pool);
   out.reason = monitor.reason();
   return out;

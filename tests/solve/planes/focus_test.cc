@@ -188,7 +188,7 @@ TEST(SampleStart, IsNearTheOptimumOfAllRows) {
     MemoryRows rows(data, 0, best_simd(), pool);
     Monitor monitor({.gap = 1e-3}, clock, 0, nobody), best_monitor({.gap = 1e-3}, clock, 0, nobody);
     const Solution sample = solve_sample(problem, rows, {}, monitor, pool);
-    const Solution best = solve_planes(problem, Solver::ocas, {}, best_monitor, pool);
+    const Solution best = solve_planes(problem, {.method = Solver::ocas}, best_monitor, pool);
     const auto primal = [&](std::vector<double> w) {
       Risk risk(problem, rows, {}, pool);
       return std::inner_product(w.begin(), w.end(), w.begin(), 0.0) / 2 +
