@@ -225,7 +225,7 @@ Solution solve_dual(const Problem& problem, const DualSetup& setup, Monitor& mon
   if (setup.common.comm != nullptr) {
     // What lanes on ranks go without: low precision, merged columns and centred rows, as whether
     // these would pay is a matter of all rows; leaps, and a state of all there is (Epochs::is_hard,
-    // DualDescent::offer_state); and a free bias, which is refused before (train/ranked.h).
+    // DualDescent::offer_state); and a free bias, which traits.cc does not offer there.
     DualSetup plain = setup;
     plain.float_weights = false;
     plain.quantised_rows = nullptr;
