@@ -311,7 +311,7 @@ std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const Sol
                                     std::span<Monitor> monitors, Pool& pool) {
   const double bias = problems[0].free_bias ? 0.0 : problems[0].bias;  // a feature of the rows
   const KernelFunction& kernel = options.pegasos.kernel;
-  // What several ranks do not do, the caller has refused.
+  // What several ranks do not do, traits.cc has refused.
   assert(options.comm == nullptr ||
          (kernel.linear() && !problems[0].free_bias && !options.pegasos.projection &&
           options.pegasos.sampling != Sampling::replace && options.start.empty() &&
