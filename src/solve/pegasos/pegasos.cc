@@ -233,10 +233,11 @@ class Pegasos {
     return stop;
   }
   bool wishes_due() const {
+    if (ranks_.columns_carry_wishes(passes_.size())) return false;
     const std::uint64_t most =
         std::clamp<std::uint64_t>(PegasosTuning::kRowsBetweenWishes / schedule_.batch(), 1,
                                   PegasosTuning::kMostStepsBetweenWishes);
-    return ranks_.several() && steps_ - steps_at_wishes_ >= most;
+    return steps_ - steps_at_wishes_ >= most;
   }
 
   Progress progress() const {
