@@ -95,11 +95,15 @@ void Comm::exchange(std::span<const std::byte> mine, std::span<std::byte> all) {
 void Comm::sum(std::span<double> values) {
   if (size() == 1) {
     for (std::size_t k = 0; k < kWishes; ++k) arrived_[k] = std::max(arrived_[k], wishes_[k]);
-  } else if (values.size() <= std::max(kFew, std::min(kSmall, kSmallOfAll / ranks()))) {
+  } else if (carries_wishes(values.size())) {
     sum_small(values);
   } else {
     sum_large(values);
   }
+}
+
+bool Comm::carries_wishes(std::size_t values) const {
+  return size() == 1 || values <= std::max(kFew, std::min(kSmall, kSmallOfAll / ranks()));
 }
 
 // With the wishes.

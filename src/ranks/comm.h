@@ -52,6 +52,8 @@ class Comm {
   std::uint64_t sum(std::uint64_t value);  // exact below 2^53
   // The same where most values are 0 on every rank: only the others travel, if that is cheaper.
   void sum_sparse(std::span<double> values);
+  // Whether wishes travel with a sum of so many values.
+  bool carries_wishes(std::size_t values) const;
   double max(double value);
 
   // Long vectors cut into slices, one a rank, in rank order: rank r has values begin .. end - 1.

@@ -153,8 +153,8 @@ struct PegasosSetup {
 // problem; a limit of 0 on the gap means that none was asked for. With a kernel points are
 // coefficients of rows (kernel_passes.h), and everything else is the same.
 //
-// On several ranks each has a share of every batch (batches.h), and a step is a sum. With rows
-// permuted or in order, the last point or a mean; no kernel, start, projection, state or free bias.
+// On several ranks each has a share of every batch (batches.h), and a step is a sum. What is not
+// done there, pegasos/traits.cc says.
 std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const PegasosSetup& setup,
                                     std::span<Monitor> monitors, Pool& pool);
 

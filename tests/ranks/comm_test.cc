@@ -62,6 +62,20 @@ TEST_P(CommRanks, SparseSumsAreTheSameAndCheaper) {
   }
 }
 
+TEST_P(CommRanks, WishesTravelWithTheSumsThatAreSaidToCarryThem) {
+  for (const std::size_t size : {std::size_t{1}, std::size_t{100}, std::size_t{20000}}) {
+    ThreadGroup(GetParam()).run([&](Transport& transport) {
+      Comm comm(transport);
+      if (comm.first()) comm.raise(Wish::limit);
+      std::vector<double> values(size, 1.0);
+      comm.sum_sparse(values);
+      EXPECT_EQ(comm.raised(Wish::limit), comm.carries_wishes(size));
+      comm.sum(0.0);
+      EXPECT_TRUE(comm.raised(Wish::limit));
+    });
+  }
+}
+
 // The two halves of a sum, and numbers that travel with the second.
 TEST_P(CommRanks, SlicesOfASumBecomeTheSum) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{3}, std::size_t{700}}) {

@@ -233,10 +233,11 @@ class Pegasos {
     return stop;
   }
   bool wishes_due() const {
+    if (ranks_.columns_carry_wishes(passes_.size())) return false;
     const std::uint64_t most =
         std::clamp<std::uint64_t>(PegasosTuning::kRowsBetweenWishes / schedule_.batch(), 1,
                                   PegasosTuning::kMostStepsBetweenWishes);
-    return ranks_.several() && steps_ - steps_at_wishes_ >= most;
+    return steps_ - steps_at_wishes_ >= most;
   }
 
   Progress progress() const {
@@ -311,7 +312,7 @@ std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const Peg
                                     std::span<Monitor> monitors, Pool& pool) {
   const double bias = problems[0].free_bias ? 0.0 : problems[0].bias;  // a feature of the rows
   const KernelFunction& kernel = setup.pegasos.kernel;
-  // What several ranks do not do, the caller has refused.
+  // What several ranks do not do, traits.cc has refused.
   assert(setup.common.comm == nullptr ||
          (kernel.linear() && !problems[0].free_bias && !setup.pegasos.projection &&
           setup.pegasos.sampling != Sampling::replace && setup.common.start.empty() &&

@@ -37,6 +37,7 @@
 #include "rows/passes.h"
 #include "solve/pegasos/budget.h"
 #include "solve/pegasos/rank_sums.h"
+#include "solve/pegasos/row_prefetch.h"
 #include "solve/pegasos/scaled_point.h"
 #include "solve/pegasos/tuning.h"
 #include "solve/solver.h"
@@ -80,8 +81,6 @@ class PegasosState {
         budget_(passes, steps.budget),
         counts_(m_.rows * (hyperplanes_ + 1)) {
     const Problem& first = problems_[0];
-    const std::uint64_t values = m_.nonzeros() / std::max<std::uint64_t>(1, m_.rows);
-    lines_ = std::clamp<std::size_t>(values / 16 + 1, 1, Tuning::kMostLinesAhead);
     double weight = first.costs.empty() ? static_cast<double>(m_.rows) : 0;
     for (const double c : first.costs) weight += c;
     radius_ = std::sqrt(first.cost * weight);  // 1/sqrt(lambda)
@@ -94,6 +93,8 @@ class PegasosState {
         for (std::uint64_t i = 0; i < m_.rows; ++i) y_[i * hyperplanes_ + c] = problems_[c].y[i];
       }
     }
+    prefetch_ = {m_, hyperplanes_ > 1 ? y_.data() : first.y.data(),
+                 first.costs.empty() ? nullptr : first.costs.data(), counts_.data(), hyperplanes_};
     if constexpr (!Space::kLinear) passes_.begin();
     point_.begin_at(steps.start, first.free_bias);
     if (projection_) {
@@ -163,40 +164,6 @@ class PegasosState {
   // How far b goes in step tau; sum: of y U over the rows inside the margin.
   double bias_move(double sum, double tau) const { return bias_step_ * sum / std::sqrt(tau); }
 
-  // Asks for the memory of a row: kLevel 2 into a far cache, 3 of its beginning into the nearest,
-  // where the hardware sees what follows. As many lines for every row, so that the loop is
-  // foreseen; asking for what is not there does no harm. Must be inlined: GCC drops calls that do
-  // nothing else.
-  template <int kLevel>
-  __attribute__((always_inline)) void prefetch(std::uint64_t i) const {
-    constexpr std::uint64_t kLine = 64 / sizeof(std::uint32_t);
-    __builtin_prefetch(counts_.data() + i * (hyperplanes_ + 1), 1, kLevel);
-    const std::int8_t* const y =
-        hyperplanes_ == 1 ? problems_[0].y.data() + i : y_.data() + i * hyperplanes_;
-    __builtin_prefetch(y, 0, kLevel);
-    if (!problems_[0].costs.empty()) __builtin_prefetch(problems_[0].costs.data() + i, 0, kLevel);
-    const std::uint32_t* columns = m_.columns_of(i);
-    const auto* values = m_.values_of(i);
-    const std::size_t lines =
-        kLevel == 3 ? std::min<std::size_t>(Tuning::kNearLinesAhead, lines_) : lines_;
-    for (std::size_t k = 0; k < lines; ++k) {
-      __builtin_prefetch(columns, 0, kLevel);
-      __builtin_prefetch(values, 0, kLevel);
-      if (sizeof *values > 4) __builtin_prefetch(values + kLine / 2, 0, kLevel);
-      columns += kLine;
-      values += kLine;
-    }
-  }
-  __attribute__((always_inline)) void prefetch_at(std::span<const std::uint64_t> rows,
-                                                  std::span<const std::uint64_t> ahead,
-                                                  std::size_t j) const {
-    if (j + Tuning::kPlaceAhead < ahead.size()) {
-      __builtin_prefetch(m_.offsets + ahead[j + Tuning::kPlaceAhead]);
-    }
-    if (j < ahead.size()) prefetch<2>(ahead[j]);
-    if (j + Tuning::kRowAhead < rows.size()) prefetch<3>(rows[j + Tuning::kRowAhead]);
-  }
-
   // One step for each row: what every run of one problem does all the time, so everything that does
   // not change is out of the loop.
   template <bool kAveraging, bool kScattered>
@@ -211,7 +178,7 @@ class PegasosState {
     std::uint32_t* const counts = counts_.data();
     double tau = point_.tau(), s = scale.s, sum = scale.sum, b = scale.b;
     for (std::size_t j = 0; j < rows.size(); ++j) {
-      if (kScattered) prefetch_at(rows, ahead, j);
+      if (kScattered) prefetch_.at(rows, ahead, j);
       const std::uint64_t i = rows[j];
       const auto row = row_of(m, i);
       double score = simd.dot(row, v);
@@ -248,7 +215,7 @@ class PegasosState {
     const bool averaging = point_.averaging();
     const std::span<Scale> scales = point_.scales();
     for (std::size_t j = 0; j < rows.size(); ++j) {
-      if constexpr (Space::kLinear) prefetch_at(rows, ahead, j);
+      if constexpr (Space::kLinear) prefetch_.at(rows, ahead, j);
       const std::uint64_t i = rows[j];
       passes_.score(i, point_.v(), scores_.data());
       std::uint32_t* const counts = counts_.data() + i * (hyperplanes_ + 1);
@@ -428,12 +395,12 @@ class PegasosState {
   ScaledPoint<Space> point_;
   RowSquares<Space> squares_;
   Budget<Space> budget_;
-  std::size_t lines_ = 1;  // of memory that the columns of a row take, about
-  double radius_ = 0;      // 1/sqrt(lambda)
-  double bias_step_ = 0;   // 2 m/(k sum_i U_i), with a free bias
+  double radius_ = 0;     // 1/sqrt(lambda)
+  double bias_step_ = 0;  // 2 m/(k sum_i U_i), with a free bias
   // Of several hyperplanes: of row i and hyperplane c at i hyperplanes + c.
   std::vector<std::int8_t> y_;
   std::vector<std::uint32_t> counts_;
+  RowPrefetch<typename Space::Rows> prefetch_;
   std::vector<std::uint64_t> hits_;  // of the present step
   std::vector<double> scores_, factors_, more_, likely_, moves_, change_;
 };

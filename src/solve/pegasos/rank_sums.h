@@ -34,7 +34,11 @@ class RankSums {
   void sum_columns(std::span<double> values) const {
     if (several()) comm_->sum_sparse(values);
   }
-  // Lets wishes to stop become known to all, where nothing else has to be added up.
+  // Wishes to stop become known to all with such a sum, if it is of few columns; else they need a
+  // sum of their own.
+  bool columns_carry_wishes(std::size_t columns) const {
+    return !several() || comm_->carries_wishes(columns);
+  }
   void pass_wishes() const {
     if (several()) static_cast<void>(comm_->sum(0.0));
   }

@@ -73,9 +73,10 @@ struct PegasosTuning {
 
   // ---- Several ranks.
 
-  // A wish to stop travels with a sum of its own, which is taken after steps on about so many rows
-  // of all ranks, and after so many steps at the latest. So it costs a sixteenth of a message a
-  // step at most, where batches are small. They were not measured apart.
+  // Where columns are so many that a wish to stop does not travel with the sum of a step, it
+  // travels with a sum of its own, taken after steps on about so many rows of all ranks, and after
+  // so many steps at the latest: a sixteenth of a message a step where batches are small. They were
+  // not measured apart.
   static constexpr std::uint64_t kRowsBetweenWishes = std::uint64_t{1} << 16;
   static constexpr std::uint64_t kMostStepsBetweenWishes = 16;
   // The best multiple of a point is looked for up to this factor, in messages until the primal is
