@@ -114,7 +114,8 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
      "Rows are `label index:value ...`. CSV must be converted; use --no-labels to predict rows "
      "without labels."},
     {"data.label.kind", kData, "The labels are of another kind than is needed.",
-     "Training takes classes, whole numbers or names, and no real targets; a model of named classes "
+     "Training takes classes, whole numbers or names, and no real targets; a model of named "
+     "classes "
      "is evaluated on named classes."},
     {"data.label.multi", kData, "A row has several labels.",
      "hinge learns one label a row; train one model per label instead."},

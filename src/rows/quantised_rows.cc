@@ -4,7 +4,8 @@
 #include <cstring>
 
 namespace hinge {
-QuantisedRows::QuantisedRows(const CsrView<double>& m, std::uint64_t bytes, const Simd& simd, Pool& pool) {
+QuantisedRows::QuantisedRows(const CsrView<double>& m, std::uint64_t bytes, const Simd& simd,
+                             Pool& pool) {
   constexpr std::uint64_t kBlock = 256, kBehind = 7;
   const auto end_of = [&](std::uint64_t row) {
     return m.offsets[row] + Quantisation::kPlaces * row + kBehind;
@@ -25,7 +26,8 @@ QuantisedRows::QuantisedRows(const CsrView<double>& m, std::uint64_t bytes, cons
     const std::uint64_t last = std::min(rows, (block + 1) * kBlock);
     for (std::uint64_t i = block * kBlock; i < last; ++i) {
       std::int16_t* const to = values.data() + m.offsets[i] + Quantisation::kPlaces * i;
-      const Quantisation with = simd.quantise(m.values_of(i), m.size_of(i), to + Quantisation::kPlaces);
+      const Quantisation with =
+          simd.quantise(m.values_of(i), m.size_of(i), to + Quantisation::kPlaces);
       std::memcpy(to, &with, sizeof with);
     }
   });

@@ -15,7 +15,7 @@ namespace hinge {
 template <class Loss>
 double inner_by_rows(std::span<const double> alpha, std::span<const double> gradient) {
   constexpr std::size_t kChains = 8;
-  const std::size_t some = DualTuning::sum_block;
+  const std::size_t some = DualTuning::kSumBlock;
   double sum = 0;
   for (std::size_t from = 0; from < alpha.size(); from += some) {
     const std::size_t to = std::min(from + some, alpha.size());
@@ -118,8 +118,8 @@ double BestPoint<Loss>::find_step(const Point& to, double product, bool both_way
       add_rows(to, sign);
       const Ray ray = {.a = square,
                        .b = slope,
-                       .t_max = DualTuning::farthest,
-                       .doubt = DualTuning::search_doubt};
+                       .t_max = DualTuning::kFarthest,
+                       .doubt = DualTuning::kSearchDoubt};
       const double t = minimum_on_ranks(ray, search_, *comm_);
       if (t > 0) return sign * t;
     }
@@ -136,9 +136,9 @@ typename BestPoint<Loss>::Move BestPoint<Loss>::find_move(const Point& to, bool 
   // Beyond the points of the line rounding grows from one to the next; less than the minimum is a
   // gain too.
   const auto noise = [&] {
-    return std::abs(1 - t) * noise_ + std::abs(t) + DualTuning::move_noise;
+    return std::abs(1 - t) * noise_ + std::abs(t) + DualTuning::kMoveNoise;
   };
-  while (t != 0 && noise() > DualTuning::most_noise) t /= 2;
+  while (t != 0 && noise() > DualTuning::kMostNoise) t /= 2;
   if (t == 0) return {};
   double loss =
       problem_.cost * descent_loops(simd_, Loss::kKind)
@@ -182,7 +182,7 @@ void BestPoint<Loss>::archive(Archive& archive) {
   archive.sized_or_empty(w_, problem_.dimension());
   archive.sized(gradient_, w_.empty() ? 0 : problem_.y.size());
   archive(square_, primal_, noise_);
-  archive.require(noise_ >= 1 && noise_ <= DualTuning::most_noise + DualTuning::move_noise);
+  archive.require(noise_ >= 1 && noise_ <= DualTuning::kMostNoise + DualTuning::kMoveNoise);
 }
 
 template double inner_by_rows<Hinge>(std::span<const double>, std::span<const double>);

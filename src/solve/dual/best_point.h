@@ -76,7 +76,7 @@ class BestPoint {
   const Problem& problem_;
   const Simd& simd_;
   Comm* const comm_;  // or none
-  LineSearch search_{0, 0, DualTuning::farthest};
+  LineSearch search_{0, 0, DualTuning::kFarthest};
   std::vector<double> w_, gradient_;  // empty: 0
   double square_ = 0, primal_ = std::numeric_limits<double>::infinity();
   double noise_ = 1;  // how far margins and w may be apart, in roundings

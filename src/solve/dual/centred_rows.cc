@@ -53,8 +53,8 @@ Dataset less_mean(const Dataset& data, const CsrView<Value>& m, std::span<const 
 double centring_memory(const Dataset& data) {
   const double entries = static_cast<double>(data.rows()) * static_cast<double>(data.features());
   const double bytes = 8 * entries;
-  const bool most = static_cast<double>(data.nonzeros()) >= DualTuning::least_filled * entries;
-  return most && bytes <= DualTuning::most_centred_bytes ? bytes : 0;
+  const bool most = static_cast<double>(data.nonzeros()) >= DualTuning::kLeastFilled * entries;
+  return most && bytes <= DualTuning::kMostCentredBytes ? bytes : 0;
 }
 
 Solution solve_centred(const Problem& problem, const DualSetup& setup, const SolveRows& solve) {
@@ -62,9 +62,9 @@ Solution solve_centred(const Problem& problem, const DualSetup& setup, const Sol
   const auto mean_by = [&](std::uint64_t step) {
     return problem.data->visit([&](const auto& m) { return mean_of(m, step); });
   };
-  const double least = DualTuning::least_mean_square * mean_square(*problem.data);
+  const double least = DualTuning::kLeastMeanSquare * mean_square(*problem.data);
   const std::uint64_t rows = problem.data->rows();
-  std::vector<double> mean = mean_by(rows / DualTuning::mean_sample + 1);
+  std::vector<double> mean = mean_by(rows / DualTuning::kMeanSample + 1);
   if (!(inner(mean, mean) > least)) return solve(problem, setup);
   mean = mean_by(1);
   if (!(inner(mean, mean) > least)) return solve(problem, setup);

@@ -47,8 +47,8 @@ class DualBias {
     for (const double square : lane_.squares) mean += square;
     mean /= static_cast<double>(lane_.rows());
     for (std::uint64_t i = 0; i < lane_.rows(); ++i) upper += problem_.upper(i);
-    iterate_.bias_curvature = std::max(DualTuning::bias_curvature * mean,
-                                       upper > 0 ? DualTuning::least_bias_pull / upper : 1.0);
+    iterate_.bias_curvature = std::max(DualTuning::kBiasCurvature * mean,
+                                       upper > 0 ? DualTuning::kLeastBiasPull / upper : 1.0);
   }
 
   // To be called when the variables of a start, whose bias is `bias`, were multiplied by `factor`.
@@ -79,8 +79,8 @@ class DualBias {
   // After `idle` exact passes in which nothing has changed: e and b go round each other, and rounds
   // that come back to where they were end with a stiffer bias.
   void stiffen_after(std::uint64_t idle) {
-    if (is_free() && idle > 0 && idle % DualTuning::idle_measures == 0) {
-      iterate_.bias_curvature *= DualTuning::bias_stiffening;
+    if (is_free() && idle > 0 && idle % DualTuning::kIdleMeasures == 0) {
+      iterate_.bias_curvature *= DualTuning::kBiasStiffening;
     }
   }
 
@@ -102,9 +102,9 @@ class DualBias {
       const double upper = problem_.upper(i);
       if (alpha[i] > Loss::lowest(upper) && alpha[i] < Loss::highest(upper)) between.push_back(i);
     }
-    const double settled = DualTuning::settled * scale;
-    const std::size_t step = std::max<std::size_t>(1, between.size() / DualTuning::settling_rows);
-    for (std::size_t round = 0; round < DualTuning::settling_rounds && std::abs(left) > settled;
+    const double settled = DualTuning::kSettled * scale;
+    const std::size_t step = std::max<std::size_t>(1, between.size() / DualTuning::kSettlingRows);
+    for (std::size_t round = 0; round < DualTuning::kSettlingRounds && std::abs(left) > settled;
          ++round) {
       const std::size_t from = round % step;
       if (from >= between.size()) break;

@@ -153,8 +153,8 @@ class DualDescent {
 
   // Whether w is near the optimum, or does not come nearer.
   bool low_precision_did_enough() const {
-    return epochs_.is_hard() || exact_.relative_gap() < DualTuning::low_precision_above ||
-           (epochs_.measures() > 2 && exact_.gap() > DualTuning::least_fall * exact_.gap_before());
+    return epochs_.is_hard() || exact_.relative_gap() < DualTuning::kLowPrecisionAbove ||
+           (epochs_.measures() > 2 && exact_.gap() > DualTuning::kLeastFall * exact_.gap_before());
   }
 
   void measure() { exact_.run(monitor_.limits().gap); }

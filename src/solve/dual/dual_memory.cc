@@ -18,7 +18,7 @@ double dual_memory(const Dataset& data, std::uint64_t dimension, double gap, boo
   const bool doubles = data.precision() == Precision::f64;
   const double entry = doubles ? 12 : 8, quantised = doubles ? 2 : 0;
   return dual_bytes_a_row(free_bias) * static_cast<double>(data.rows()) +
-         DualTuning::copy_below * entry * static_cast<double>(data.nonzeros()) +
+         DualTuning::kCopyBelow * entry * static_cast<double>(data.nonzeros()) +
          (8 * 6 + 4) * static_cast<double>(dimension) +
          quantised * static_cast<double>(data.nonzeros()) +
          std::max(merging_memory(data, dimension, gap), free_bias ? centring_memory(data) : 0.0);

@@ -61,7 +61,7 @@ class Epochs {
     const double width = static_cast<double>(lane_.iterate.w.size()) /
                          std::max(1.0, static_cast<double>(problem_.data->nonzeros()));
     return static_cast<double>(work_.iterations) >=
-           DualTuning::leap_after * (1 + DualTuning::leap_width * width);
+           DualTuning::kLeapAfter * (1 + DualTuning::kLeapWidth * width);
   }
   // How often this rank's own rows were touched.
   double passes() const {
@@ -77,22 +77,22 @@ class Epochs {
   // After an exact pass: the gap, and the mean square of the projected gradients of all rows.
   void see_exact(double gap, double mean_square) {
     forecast_.see_exact(gap);
-    rest_beyond_ = DualTuning::rest_factor * std::sqrt(mean_square);
+    rest_beyond_ = DualTuning::kRestFactor * std::sqrt(mean_square);
     ++measures_;
   }
 
   // Chooses all rows that do not rest, for the next epochs.
   void choose_rows(std::span<const double> gradients) {
-    const double least = DualTuning::least_chosen * static_cast<double>(lane_.rows());
+    const double least = DualTuning::kLeastChosen * static_cast<double>(lane_.rows());
     const bool all = nothing_known();
     if (!all) {
       choose_near<Loss>(*options_.simd, dual_rows(problem_, gradients, lane_.alpha), rest_beyond_,
-                        static_cast<std::uint64_t>(std::ceil(least)), DualTuning::most_doublings,
+                        static_cast<std::uint64_t>(std::ceil(least)), DualTuning::kMostDoublings,
                         chosen_);
     }
     const std::uint64_t count = all ? lane_.rows() : chosen_.size();
     rows_.begin(count,
-                std::clamp<std::uint64_t>(count / DualTuning::runs_to_shuffle, 1, neighbours_.run));
+                std::clamp<std::uint64_t>(count / DualTuning::kRunsToShuffle, 1, neighbours_.run));
     const std::span<const double> alpha = lane_.alpha, squares = lane_.squares;
     const double bias_curvature = lane_.iterate.bias_curvature;
     for (std::uint64_t k = 0; k < count; ++k) {
@@ -135,25 +135,25 @@ class Epochs {
   bool run_epochs(const Found& found) {
     const double begun = passes();
     const bool first = measures_ == 1;
-    for (std::uint64_t count = 1; count <= DualTuning::max_epochs || !worked_enough(begun);
+    for (std::uint64_t count = 1; count <= DualTuning::kMaxEpochs || !worked_enough(begun);
          ++count) {
       if (count > 1) shuffle(count);
       // Long steps bring D up faster; but P is lower where the last steps were short.
       const bool evenly =
-          !lane_.low_precision.used() || first || forecast_.decay() <= DualTuning::fast_decay;
+          !lane_.low_precision.used() || first || forecast_.decay() <= DualTuning::kFastDecay;
       const bool last = !evenly && worked_enough(begun) &&
-                        is_near(DualTuning::short_stride_gain *
+                        is_near(DualTuning::kShortStrideGain *
                                     (count == 1 ? found.gap : forecast_.gap()) * forecast_.decay(),
                                 found);
-      const double stride = last ? DualTuning::short_stride : DualTuning::long_stride;
+      const double stride = last ? DualTuning::kShortStride : DualTuning::kLongStride;
       if (!epoch({.stride = evenly ? 1 : stride})) return false;
       if (last || seen_.awake == 0 || forecast_.gap() < target(found)) break;
       if (is_near(forecast_.gap(), found) && worked_enough(begun)) break;
-      if (first && is_few(seen_.inside, DualTuning::few_inside, lane_.rows())) break;
-      if (first && count > 1 && forecast_.estimate() < DualTuning::first_measure * found.primal) {
+      if (first && is_few(seen_.inside, DualTuning::kFewInside, lane_.rows())) break;
+      if (first && count > 1 && forecast_.estimate() < DualTuning::kFirstMeasure * found.primal) {
         break;
       }
-      if (is_few(seen_.awake, DualTuning::least_awake, rows_.items().size())) {
+      if (is_few(seen_.awake, DualTuning::kLeastAwake, rows_.items().size())) {
         store();
         rows_.leave_sleepers();
       }
@@ -164,13 +164,13 @@ class Epochs {
   bool run_leaps(const Found& found) {
     leaps_.mark();
     const double begun = passes();
-    for (std::uint64_t count = 2; count <= DualTuning::max_epochs; count += 2) {
+    for (std::uint64_t count = 2; count <= DualTuning::kMaxEpochs; count += 2) {
       if (!epoch({}) || !epoch({.backward = true})) return false;
       work_.rows_touched += leaps_.leap();
       if (seen_.awake == 0 || forecast_.gap() < target(found)) break;
       if (is_near(forecast_.gap(), found) && worked_enough(begun)) break;
-      if (leaps_.count() >= DualTuning::least_leaps &&
-          passes() - begun >= DualTuning::least_leap_work) {
+      if (leaps_.count() >= DualTuning::kLeastLeaps &&
+          passes() - begun >= DualTuning::kLeastLeapWork) {
         break;
       }
     }
@@ -180,11 +180,11 @@ class Epochs {
   void run_round() {
     join_->part(lane_.iterate.w);
     double first = 0;
-    for (std::uint64_t count = 1; count <= DualTuning::epochs_a_round; ++count) {
+    for (std::uint64_t count = 1; count <= DualTuning::kEpochsARound; ++count) {
       if (count > 1) shuffle(count);
       epoch({.stiffness = join_->stiffness()});
       if (count == 1) first = seen_.squares;
-      if (!(seen_.squares >= DualTuning::round_ends_at * first) || seen_.awake == 0) break;
+      if (!(seen_.squares >= DualTuning::kRoundEndsAt * first) || seen_.awake == 0) break;
     }
     share_joined_ = join_->meet(lane_.iterate.w, lane_.gain());
     lane_.store(share_joined_);
@@ -192,13 +192,11 @@ class Epochs {
   }
 
   // Whether the epochs since then took what an exact pass should wait for.
-  bool worked_enough(double begun) const {
-    return passes() - begun >= DualTuning::least_epoch_work;
-  }
+  bool worked_enough(double begun) const { return passes() - begun >= DualTuning::kLeastEpochWork; }
   double target(const Found& found) const { return monitor_.limits().gap * found.primal; }
   // Whether such a gap is worth an exact pass.
   bool is_near(double gap, const Found& found) const {
-    const double share = is_hard() ? DualTuning::next_measure_of_leaps : DualTuning::next_measure;
+    const double share = is_hard() ? DualTuning::kNextMeasureOfLeaps : DualTuning::kNextMeasure;
     return gap < std::max(target(found), share * found.gap);
   }
   static bool is_few(std::uint64_t count, double share, std::uint64_t of) {
@@ -215,7 +213,7 @@ class Epochs {
     // How far beyond the bound counts as rest follows the gradients down.
     if (seen_.visits > 0) {
       rest_beyond_ =
-          DualTuning::rest_factor * std::sqrt(seen_.squares / static_cast<double>(seen_.visits));
+          DualTuning::kRestFactor * std::sqrt(seen_.squares / static_cast<double>(seen_.visits));
     }
     forecast_.see_epoch(seen_.estimate);
     return true;

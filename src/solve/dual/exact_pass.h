@@ -144,7 +144,7 @@ class ExactPass {
         low_precision_.used() ? low_precision_.give(iterate_.w, regularised_, simd_, pool_) : 0;
     if (!std::isfinite(squared)) epochs_.promote_to_double();
     const bool at_mean = epochs_.leaps().count() > 0 &&
-                         epochs_.forecast().estimate() > DualTuning::mean_above * gap_;
+                         epochs_.forecast().estimate() > DualTuning::kMeanAbove * gap_;
     if (bias_.is_free()) {
       bias_.settle();
       if (low_precision_.used()) {
@@ -233,8 +233,8 @@ class ExactPass {
     // Midway the next point will be better anyway.
     const double left = offered.primal - bound_;
     const bool midway = !epochs_.is_hard() &&
-                        left > DualTuning::search_within * (wanted - bound_) &&
-                        left < DualTuning::search_beyond * offered.primal;
+                        left > DualTuning::kSearchWithin * (wanted - bound_) &&
+                        left < DualTuning::kSearchBeyond * offered.primal;
     if (best_point_.offer(offered, midway ? offered.primal : wanted, epochs_.is_hard())) {
       unkept_ = &found.point;
     }

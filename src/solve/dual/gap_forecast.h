@@ -16,11 +16,11 @@ class GapForecast {
   void see_epoch(double estimate) {
     const double before = estimate_;
     estimate_ = estimate;
-    decay_ = before > 0 ? std::clamp(estimate_ / before, DualTuning::fastest_decay, 1.0) : 1.0;
+    decay_ = before > 0 ? std::clamp(estimate_ / before, DualTuning::kFastestDecay, 1.0) : 1.0;
   }
   void see_exact(double gap) {
     if (!(estimate_ > 0)) return;
-    const double most = DualTuning::max_gap_correction;
+    const double most = DualTuning::kMaxGapCorrection;
     correction_ = std::clamp(gap / (estimate_ * decay_), 1 / most, most);
   }
   // The correction was that of short steps, after which the gap is smaller than after others.

@@ -79,7 +79,7 @@ class Gradients {
       all.gain += part.gain;
       all.squares += part.squares;
     };
-    const std::uint64_t some = DualTuning::measure_block;
+    const std::uint64_t some = DualTuning::kMeasureBlock;
     for_blocks([&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t from = begin; from < end; from += some) {
         const std::uint64_t to = std::min(from + some, end);

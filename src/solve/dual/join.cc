@@ -27,7 +27,7 @@ double Join::meet(std::span<double> w, double gain) {
   const double slope = step_[size] - simd_.dot_dense(from_.data(), step_.data(), size);
   const double best = square > 0 ? slope / square : 1.0;
   const double t = std::clamp(best, 0.0, 1.0);
-  const double change = std::clamp(best, DualTuning::least_stiffening, DualTuning::most_stiffening);
+  const double change = std::clamp(best, DualTuning::kLeastStiffening, DualTuning::kMostStiffening);
   stiffness_ = std::clamp(stiffness_ / change, 1.0, lanes_);
   for (std::size_t j = 0; j < size; ++j) w[j] = from_[j] + t * step_[j];
   return t;

@@ -164,7 +164,7 @@ class Lane {
       descent.gain = descent.unit = problem_.bias;
       descent.v = static_cast<double>(w.back());
     }
-    const std::size_t some = DualTuning::rows_between_polls;
+    const std::size_t some = DualTuning::kRowsBetweenPolls;
     for (std::size_t from = 0; from < rows.size(); from += some) {
       if (stop()) return false;
       const std::uint64_t before = descent.visits;

@@ -124,13 +124,13 @@ class Leaps {
     }
     const double determinant = rr * pp - rp * rp;
     double s = rr > 0 ? slope_r / rr : 0, t = 0;
-    if (determinant > DualTuning::least_determinant * rr * pp) {
+    if (determinant > DualTuning::kLeastDeterminant * rr * pp) {
       s = (slope_r * pp - slope_p * rp) / determinant;
       t = (slope_p * rr - slope_r * rp) / determinant;
     }
-    for (int n = 0; n < DualTuning::leap_tries; ++n, s /= 2, t /= 2) {
+    for (int n = 0; n < DualTuning::kLeapTries; ++n, s /= 2, t /= 2) {
       const double length = 1 + std::abs(s) + std::abs(t);
-      if (leap_to(s, t, DualTuning::leap_noise * ww * length)) return;
+      if (leap_to(s, t, DualTuning::kLeapNoise * ww * length)) return;
     }
     mark();
     step_.clear();

@@ -41,7 +41,7 @@ class LowPrecision {
 
   // Copies them to w, and returns the sum of squares of the first `counted`. Throws Interrupted.
   double give(std::vector<double>& w, std::size_t counted, const Simd& simd, Pool& pool) const {
-    const std::size_t block_size = DualTuning::weights_block;
+    const std::size_t block_size = DualTuning::kWeightsBlock;
     const std::size_t blocks = (float_weights_.size() + block_size - 1) / block_size;
     std::vector<double> squares(blocks);
     pool.run(blocks, [&](std::size_t block) {
@@ -97,7 +97,7 @@ std::optional<double> square_beside(double square, double product, std::size_t c
   const double drift = product - square;
   double norm = square + 2 * drift;
   if (square > 0) norm += static_cast<double>(columns) * drift * drift / square;
-  if (std::abs(drift) > DualTuning::most_drift * gap_at(norm)) return {};
+  if (std::abs(drift) > DualTuning::kMostDrift * gap_at(norm)) return {};
   return norm;
 }
 

@@ -15,9 +15,9 @@ namespace {
 
 bool are_suited(const Dataset& data, std::uint64_t columns) {
   return data.precision() == Precision::f32 && data.classes().size() == 2 &&
-         columns > DualTuning::merge_above &&
+         columns > DualTuning::kMergeAbove &&
          static_cast<double>(data.nonzeros()) <
-             DualTuning::most_entries_a_column * static_cast<double>(columns);
+             DualTuning::kMostEntriesAColumn * static_cast<double>(columns);
 }
 
 }  // namespace
@@ -25,13 +25,13 @@ bool are_suited(const Dataset& data, std::uint64_t columns) {
 bool may_merge_columns(const Problem& problem, double gap) {
   const Dataset& data = *problem.data;
   if (!are_suited(data, data.features())) return false;
-  if (gap <= DualTuning::merge_small_gap) return true;
-  return gap <= DualTuning::merge_large_gap &&
-         problem.cost * mean_square(data) > DualTuning::merge_cost;
+  if (gap <= DualTuning::kMergeSmallGap) return true;
+  return gap <= DualTuning::kMergeLargeGap &&
+         problem.cost * mean_square(data) > DualTuning::kMergeCost;
 }
 
 double merging_memory(const Dataset& data, std::uint64_t columns, double gap) {
-  if (!are_suited(data, columns) || gap > DualTuning::merge_large_gap) return 0;
+  if (!are_suited(data, columns) || gap > DualTuning::kMergeLargeGap) return 0;
   return 8 * static_cast<double>(data.nonzeros()) + 5 * static_cast<double>(columns) +
          40 * static_cast<double>(data.rows());
 }
@@ -64,7 +64,7 @@ MergedColumns::MergedColumns(const Dataset& data, const Pool& pool)
     : m_(std::get<CsrView<float>>(data.view())), data_(data), number_(m_.features) {
   Buffer<std::uint8_t> rows(m_.features);  // zeros; that have the column: none, one, or more
   for (std::uint64_t i = 0; i < m_.rows; ++i) {
-    if (i % DualTuning::merge_poll == 0) pool.poll();
+    if (i % DualTuning::kMergePoll == 0) pool.poll();
     for (const std::uint32_t column : std::span(m_.columns_of(i), m_.size_of(i))) {
       rows[column] = static_cast<std::uint8_t>(rows[column] + (rows[column] < 2 ? 1 : 0));
     }
@@ -76,7 +76,7 @@ MergedColumns::MergedColumns(const Dataset& data, const Pool& pool)
 
 bool MergedColumns::worth_it() const {
   return static_cast<double>(kept_ + kParts * m_.rows) <
-         DualTuning::most_columns_left * static_cast<double>(m_.features);
+         DualTuning::kMostColumnsLeft * static_cast<double>(m_.features);
 }
 
 MergedColumns::Root MergedColumns::root_of(double sum) {
@@ -99,7 +99,7 @@ std::optional<Dataset> MergedColumns::merge(const Pool& pool) {
     arrays.values[end++] = value;
   };
   for (std::uint64_t i = 0; i < m_.rows; ++i) {
-    if (i % DualTuning::merge_poll == 0) pool.poll();
+    if (i % DualTuning::kMergePoll == 0) pool.poll();
     arrays.offsets[i] = end;
     double alone = 0;
     for (std::size_t k = 0; k < m_.size_of(i); ++k) {

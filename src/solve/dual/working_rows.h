@@ -89,7 +89,7 @@ class WorkingRows {
     std::uint64_t size = 0;
     for (const Item& item : items_) size += item.size;
     if (static_cast<double>(size) <
-        DualTuning::copy_below * static_cast<double>(m_.offsets[m_.rows])) {
+        DualTuning::kCopyBelow * static_cast<double>(m_.offsets[m_.rows])) {
       copy(size, pool);
     }
   }
@@ -137,7 +137,7 @@ class WorkingRows {
     }
     if (!m_.full) copied_columns_.resize(size);
     copied_values_.resize(size);
-    const std::size_t some = DualTuning::copy_block;
+    const std::size_t some = DualTuning::kCopyBlock;
     pool.run((items_.size() + some - 1) / some, [&](std::size_t block) {
       const std::size_t end = std::min(items_.size(), (block + 1) * some);
       for (std::size_t k = block * some; k < end; ++k) {

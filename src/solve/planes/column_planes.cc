@@ -82,7 +82,7 @@ class ColumnPlanes final : public PlaneVectors {
     trial_rounding_ = 0;  // planes that cancel each other leave theirs
     for (std::size_t k = 0; k < beta.size(); ++k) {
       trial_rounding_ +=
-          PlanesTuning::rounding_of_sums * beta[k] * std::sqrt(std::max(0.0, gram_(k, k)));
+          PlanesTuning::kRoundingOfSums * beta[k] * std::sqrt(std::max(0.0, gram_(k, k)));
     }
   }
 
@@ -140,7 +140,7 @@ class ColumnPlanes final : public PlaneVectors {
 
   // This rank's slice of the trial.
   void add_up_trial(std::span<const double> beta) {
-    constexpr std::size_t kColumns = PlanesTuning::columns_at_a_time;
+    constexpr std::size_t kColumns = PlanesTuning::kColumnsAtATime;
     const std::size_t blocks = (slice_.size() + kColumns - 1) / kColumns;
     double* const own = trial_.data() + slice_.begin;
     rows_.pool().run(blocks, [&](std::size_t block) {

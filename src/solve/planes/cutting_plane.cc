@@ -33,11 +33,11 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 RiskOptions risk_options(Solver method, const PlaneOptions& options, const Simd& simd) {
   const std::uint64_t planes = options.planes != 0        ? options.planes
-                               : method == Solver::active ? Tuning::max_planes_of_active
-                                                          : Tuning::max_planes;
+                               : method == Solver::active ? Tuning::kMaxPlanesOfActive
+                                                          : Tuning::kMaxPlanes;
   RiskOptions risk;
   risk.most_slots = static_cast<std::size_t>(planes);
-  risk.slots = static_cast<std::size_t>(std::min(planes, Tuning::max_planes));  // mostly enough
+  risk.slots = static_cast<std::size_t>(std::min(planes, Tuning::kMaxPlanes));  // mostly enough
   risk.use = method == Solver::active  ? ActiveUse::wandering
              : method == Solver::focus ? ActiveUse::narrowed
                                        : ActiveUse::all;
@@ -47,7 +47,7 @@ RiskOptions risk_options(Solver method, const PlaneOptions& options, const Simd&
 
 double mu_of(Solver method, const PlaneOptions& options, const Planes& planes) {
   if (options.mu > 0) return options.mu;
-  return method == Solver::focus && planes.by_rows() ? Tuning::mu_of_focus_by_rows : Tuning::mu;
+  return method == Solver::focus && planes.by_rows() ? Tuning::kMuOfFocusByRows : Tuning::kMu;
 }
 
 // A free bias is no feature of the rows.
@@ -162,7 +162,7 @@ class CuttingPlane {
 
   // ---- The reduced problem: max sum beta b - 1/2 |sum beta a|^2. Its minimum is the next trial.
   void reduce() {
-    const double tolerance = Tuning::qp_gap_share * std::max(gap(), target_ * primal_);
+    const double tolerance = Tuning::kQpGapShare * std::max(gap(), target_ * primal_);
     const std::size_t used = slots_.used();
     const GramMatrix& gram = risk_.planes().gram();
     const QpAnswer answer = qp_.solve(gram.values(), gram.slots(), slots_.b().first(used),
@@ -175,8 +175,8 @@ class CuttingPlane {
     }
     steps_.follow(risk_.segment());
     const double dual = bound();
-    if (!(dual <= primal_ * (1 + Tuning::contradiction_share))) return;
-    progress_ = progress_ || dual > dual_ + Tuning::progress_share * primal_;
+    if (!(dual <= primal_ * (1 + Tuning::kContradictionShare))) return;
+    progress_ = progress_ || dual > dual_ + Tuning::kProgressShare * primal_;
     dual_ = std::max(dual_, dual);
   }
 
@@ -186,7 +186,7 @@ class CuttingPlane {
     const auto planes = static_cast<double>(slots_.count());
     const auto length = static_cast<double>(risk_.planes().by_rows() ? problem_.data->rows()
                                                                      : problem_.dimension());
-    return Tuning::step_work + static_cast<double>(answer.steps) * planes * planes +
+    return Tuning::kStepWork + static_cast<double>(answer.steps) * planes * planes +
            planes * length;
   }
 
@@ -196,7 +196,7 @@ class CuttingPlane {
     const Segment& segment = steps_.segment();
     const double doubt = segment.trial_doubt / 2;
     const double dual = b - segment.trial_square / 2 - doubt;
-    if (!(doubt > Tuning::max_unsure_share * (primal_ - dual))) return dual;
+    if (!(doubt > Tuning::kMaxUnsureShare * (primal_ - dual))) return dual;
     const ExactValues exact = risk_.exact(slots_.beta());
     return exact.b - exact.square / 2;
   }
@@ -207,7 +207,7 @@ class CuttingPlane {
   // Lays the next plane and goes.
   void cut(Step step) {
     check_finite(step.primal);
-    const bool possible = narrowed_ || step.primal >= dual_ * (1 - Tuning::contradiction_share);
+    const bool possible = narrowed_ || step.primal >= dual_ * (1 - Tuning::kContradictionShare);
     const bool better = step.primal < round_primal_ && possible;
     if (!better) step.go = 0;
     lay(step.plane);
@@ -215,7 +215,7 @@ class CuttingPlane {
     if (step.go > 0) last_step_ = step.go;
     if (better) {
       progress_ = progress_ ||
-                  (!narrowed_ && step.primal < round_primal_ - Tuning::progress_share * primal_);
+                  (!narrowed_ && step.primal < round_primal_ - Tuning::kProgressShare * primal_);
       round_primal_ = step.primal;
       if (!narrowed_) primal_ = step.primal;
     }
@@ -239,11 +239,11 @@ class CuttingPlane {
     round_primal_ = primal_;
     steps_.forget();
     const double end =
-        std::max(Tuning::round_gap_share * gap(), Tuning::round_target_share * target_ * primal_);
+        std::max(Tuning::kRoundGapShare * gap(), Tuning::kRoundTargetShare * target_ * primal_);
     const auto rows = static_cast<double>(risk_.rows().all_rows());
     const double share = std::max(1.0, static_cast<double>(risk_.active())) / rows;
     const auto most = static_cast<std::uint64_t>(
-        std::min(Tuning::max_round_passes / share, Tuning::max_round_steps));
+        std::min(Tuning::kMaxRoundPasses / share, Tuning::kMaxRoundSteps));
     for (std::uint64_t count = 0; count < most; ++count) {
       if (monitor_.poll(passes())) break;
       reduce();
@@ -294,7 +294,7 @@ class CuttingPlane {
     if (risk_.planes().by_rows() && monitor_.poll(passes() + 1)) return true;
     idle_ = progress_ ? 0 : idle_ + 1;
     progress_ = false;
-    if (idle_ > Tuning::patience) solution_.stalled = true;
+    if (idle_ > Tuning::kPatience) solution_.stalled = true;
     return solution_.stalled;
   }
 
@@ -401,7 +401,7 @@ double planes_memory(const Dataset& data, std::uint64_t dimension, Solver method
   if (method != Solver::focus || sample == 0) return all;
   // The sample and its planes are gone when those of all rows come.
   return std::max(all, risk_memory(sample, dimension, risk) +
-                           12.0 * static_cast<double>(data.nonzeros() / Tuning::sample_every));
+                           12.0 * static_cast<double>(data.nonzeros() / Tuning::kSampleEvery));
 }
 
 Solution solve_planes(const Problem& problem, const PlanesSetup& setup, Monitor& monitor,

@@ -28,7 +28,7 @@ double NearMargin::moved() const {
 // Of so many own rows one is in the sample.
 std::uint64_t NearMargin::sample_step() const {
   const SignedRows& rows = risk_.rows();
-  return std::max<std::uint64_t>(1, rows.size() * rows.places() / PlanesTuning::width_sample);
+  return std::max<std::uint64_t>(1, rows.size() * rows.places() / PlanesTuning::kWidthSample);
 }
 
 double NearMargin::own_width_of(double share) const {
@@ -48,7 +48,7 @@ double NearMargin::own_width_of(double share) const {
 // Where rows are shared out: between the least and the most that a rank would say of its own; then
 // by counting.
 double NearMargin::width_of(double share) const {
-  constexpr std::size_t kWidths = PlanesTuning::widths_in_message;
+  constexpr std::size_t kWidths = PlanesTuning::kWidthsInMessage;
   const double own = own_width_of(share);
   const SignedRows& rows = risk_.rows();
   if (!rows.shared_out()) return own;
@@ -56,7 +56,7 @@ double NearMargin::width_of(double share) const {
   Rows& places = rows.rows();
   double low = -places.largest(any ? -own : -std::numeric_limits<double>::max()),
          high = places.largest(any ? own : 0.0);
-  while (high - low > PlanesTuning::width_doubt * high) {
+  while (high - low > PlanesTuning::kWidthDoubt * high) {
     double widths[kWidths], counts[kWidths];
     for (std::size_t k = 0; k < kWidths; ++k) {
       widths[k] = low + (high - low) * static_cast<double>(k + 1) / (kWidths + 1);
@@ -102,13 +102,13 @@ bool Focus::narrow(bool first_step) {
   if (risk_.planes().layout() == PlaneLayout::rows) return false;
   if (++since_mark_ <= steps_to_wait_) return false;
   // Where nothing has moved yet, at a start, a share of the rows must do.
-  const double most = near_.width_of(PlanesTuning::max_active_share);
-  const double width = first_step ? near_.width_of(PlanesTuning::first_active_share)
+  const double most = near_.width_of(PlanesTuning::kMaxActiveShare);
+  const double width = first_step ? near_.width_of(PlanesTuning::kFirstActiveShare)
                                   : width_ * near_.moved() / stepped_back_;
   risk_.mark();
   since_mark_ = 0;
   stepped_back_ = 1;
-  settled_ = settled_ || width <= PlanesTuning::settled_width * most;
+  settled_ = settled_ || width <= PlanesTuning::kSettledWidth * most;
   if (!settled_) return false;
   steps_to_wait_ = 0;
   if (!(width > 0)) return false;  // nothing to go by: the last round came to nothing
@@ -117,15 +117,15 @@ bool Focus::narrow(bool first_step) {
 
 void Focus::learn(double step) {
   using Tuning = PlanesTuning;
-  stepped_back_ = std::clamp(step, Tuning::min_step_counted, 1.0);
-  if (step < Tuning::bad_round_step && !risk_.planes().by_rows()) {
+  stepped_back_ = std::clamp(step, Tuning::kMinStepCounted, 1.0);
+  if (step < Tuning::kBadRoundStep && !risk_.planes().by_rows()) {
     steps_to_wait_ = pause_;
     pause_ *= 2;
   }
-  const double factor = step < Tuning::step_of_narrow_round ? Tuning::width_growth
-                        : step > Tuning::step_of_wide_round ? 1 / Tuning::width_decay
-                                                            : 1.0;
-  width_ = std::clamp(factor * width_, Tuning::min_width, Tuning::max_width);
+  const double factor = step < Tuning::kStepOfNarrowRound ? Tuning::kWidthGrowth
+                        : step > Tuning::kStepOfWideRound ? 1 / Tuning::kWidthDecay
+                                                          : 1.0;
+  width_ = std::clamp(factor * width_, Tuning::kMinWidth, Tuning::kMaxWidth);
 }
 
 }  // namespace hinge

@@ -60,12 +60,12 @@ class Focus {
  private:
   Risk& risk_;
   NearMargin near_;
-  double width_ = PlanesTuning::first_width;  // in multiples of the last movement
+  double width_ = PlanesTuning::kFirstWidth;  // in multiples of the last movement
   double stepped_back_ = 1;                   // the share of that movement that was kept
   bool settled_ = false;          // margins have ceased to move by more than what tells rows apart
   std::uint64_t since_mark_ = 0;  // steps
-  std::uint64_t steps_to_wait_ = PlanesTuning::steps_between_rounds;
-  std::uint64_t pause_ = PlanesTuning::steps_between_rounds;  // after a bad round
+  std::uint64_t steps_to_wait_ = PlanesTuning::kStepsBetweenRounds;
+  std::uint64_t pause_ = PlanesTuning::kStepsBetweenRounds;  // after a bad round
 };
 
 }  // namespace hinge

@@ -37,7 +37,7 @@ void PlaneStatuses::merge(std::size_t into, std::size_t from, double u, double v
 
 void PlaneStatuses::spread(std::span<const double> coefficients, std::span<double> out,
                            Pool& pool) const {
-  constexpr std::uint64_t kBlock = PlanesTuning::statuses_at_a_time;
+  constexpr std::uint64_t kBlock = PlanesTuning::kStatusesAtATime;
   // What is summed here is part of points and bounds, which must be whole after an interrupt.
   const Pool::Grace whole(pool, Pool::Grace::kForever);
   pool.run((rows_ + kBlock - 1) / kBlock, [&](std::size_t block) {

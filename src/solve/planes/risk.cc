@@ -13,12 +13,12 @@ namespace {
 PlaneLayout layout_of(std::uint64_t rows, std::uint64_t places, std::uint64_t dimension,
                       const RiskOptions& options) {
   const std::uint64_t most = options.use == ActiveUse::narrowed
-                                 ? PlanesTuning::max_rows_per_column_by_rows_of_focus
-                                 : PlanesTuning::max_rows_per_column_by_rows;
+                                 ? PlanesTuning::kMaxRowsPerColumnByRowsOfFocus
+                                 : PlanesTuning::kMaxRowsPerColumnByRows;
   if (options.use == ActiveUse::wandering || rows > most * dimension || places > 1) {
     return PlaneLayout::columns;
   }
-  return options.most() * dimension <= PlanesTuning::max_numbers_in_vectors
+  return options.most() * dimension <= PlanesTuning::kMaxNumbersInVectors
              ? PlaneLayout::rows_and_vectors
              : PlaneLayout::rows;
 }

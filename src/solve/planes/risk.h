@@ -76,7 +76,7 @@ struct RiskOptions {
   const Simd* simd = &best_simd();
   // Where rows are shared out, search() may return a t that gains so much less than it could, as a
   // share. A small one takes a few messages more.
-  double search_doubt = PlanesTuning::search_doubt;
+  double search_doubt = PlanesTuning::kSearchDoubt;
 };
 
 // About how many bytes such a risk takes besides the rows, and the small problem over its planes.

@@ -267,7 +267,7 @@ class RowPlanes final : public PlaneVectors {
       for (std::size_t k = 0; k < used; ++k) row += beta_[k] * std::abs(gram_(j, k));
       sum += beta_[j] * row;
     }
-    return PlanesTuning::rounding_of_sums * sum;
+    return PlanesTuning::kRoundingOfSums * sum;
   }
 
   // Slots beyond are free.

@@ -11,7 +11,7 @@
 namespace hinge {
 namespace {
 
-constexpr std::uint64_t kEvery = PlanesTuning::sample_every;
+constexpr std::uint64_t kEvery = PlanesTuning::kSampleEvery;
 
 // One row of each kEvery neighbours.
 std::vector<std::uint64_t> choose_rows(std::uint64_t rows, std::uint64_t seed) {
@@ -35,8 +35,8 @@ double total_cost(std::span<const double> costs, std::uint64_t rows) {
 
 std::uint64_t sample_rows(std::uint64_t rows, std::uint64_t dimension) {
   const std::uint64_t sample = rows / kEvery;
-  const bool worth = sample >= PlanesTuning::min_sample &&
-                     sample / PlanesTuning::min_sample_per_column >= dimension;
+  const bool worth =
+      sample >= PlanesTuning::kMinSample && sample / PlanesTuning::kMinSamplePerColumn >= dimension;
   return worth ? sample : 0;
 }
 
@@ -58,7 +58,7 @@ Solution solve_sample(const Problem& problem, const Rows& rows, const PlanesSetu
   smaller.y = y;
   smaller.costs = costs;
   if (part > 0) smaller.cost = problem.cost * (all / part);
-  Monitor inner = monitor.for_part(PlanesTuning::sample_gap, kEvery);
+  Monitor inner = monitor.for_part(PlanesTuning::kSampleGap, kEvery);
   Solution solution = solve_planes(smaller, setup, inner, pool);
   monitor.add_spent(inner);
   if (inner.reason() == StopReason::interrupted) monitor.interrupt();

@@ -79,9 +79,9 @@ void GramFactor::meet(const double* gram, std::size_t stride, std::span<const do
   std::fill(is_member_.begin(), is_member_.end(), std::uint8_t{0});
   least_ = std::numeric_limits<double>::min();
   for (std::size_t j = 0; j < b.size(); ++j) {
-    least_ = std::max(least_, Tuning::qp_min_pivot * gram[j * stride + j]);
+    least_ = std::max(least_, Tuning::kQpMinPivot * gram[j * stride + j]);
   }
-  const std::size_t most = size() / Tuning::qp_lost_one_by_one + 1;
+  const std::size_t most = size() / Tuning::kQpLostOneByOne + 1;
   std::size_t lost = 0;
   for (std::size_t place = 0; place < size();) {
     Member& wanted = members_[place];
@@ -198,12 +198,12 @@ void SimplexQp::start() {
 void SimplexQp::measure() {
   double sum = 0;
   for (std::size_t j = 0; j < planes_; ++j) sum += beta_[j];
-  if (sum > total_ * (1 + Tuning::qp_sum_rounding)) {
+  if (sum > total_ * (1 + Tuning::kQpSumRounding)) {
     const double scale = total_ / sum;
     for (std::size_t j = 0; j < planes_; ++j) beta_[j] *= scale;
   }
   // A slack of rounding errors would stand in the way of every Newton step.
-  slack_ = total_ - sum > Tuning::qp_sum_rounding * total_ ? total_ - sum : 0.0;
+  slack_ = total_ - sum > Tuning::kQpSumRounding * total_ ? total_ - sum : 0.0;
 
   std::copy(b_, b_ + planes_, g_.begin());
   double* const __restrict g = g_.data();
@@ -397,8 +397,8 @@ bool SimplexQp::newton_step() {
   double t = std::min(1.0, limit_);
   move_to(t);
   const double slope_after = slope(shift);
-  const bool too_far = slope_after < -Tuning::qp_slope_left * slope_before;
-  const bool too_short = slope_after > Tuning::qp_slope_left * slope_before && t < limit_;
+  const bool too_far = slope_after < -Tuning::kQpSlopeLeft * slope_before;
+  const bool too_short = slope_after > Tuning::kQpSlopeLeft * slope_before && t < limit_;
   if (too_far || too_short) {
     const Height here = height();
     const double fall = slope_before - slope_after;
@@ -446,7 +446,7 @@ void SimplexQp::newton_steps(std::size_t most) {
     }
     if (!direction() || !newton_step() || gap() <= tolerance_) return;
     if (at_wall_) continue;
-    if (!(value() > last_value) && gap() > Tuning::qp_step_progress * last_gap) return;
+    if (!(value() > last_value) && gap() > Tuning::kQpStepProgress * last_gap) return;
     last_value = value(), last_gap = gap();
   }
 }
@@ -471,16 +471,16 @@ QpAnswer SimplexQp::solve(std::span<const double> gram, std::size_t stride,
   start();
   std::copy(beta_, beta_ + planes_, begin_.begin());
   const Height begin = height();
-  for (int round = 0; round < Tuning::qp_rounds && gap() > tolerance_; ++round) {
+  for (int round = 0; round < Tuning::kQpRounds && gap() > tolerance_; ++round) {
     const double round_value = value(), round_gap = gap();
-    newton_steps(2 * planes_ + Tuning::qp_steps);
+    newton_steps(2 * planes_ + Tuning::kQpSteps);
     if (gap() <= tolerance_) break;
     // Perhaps it is the factor, after many changes or of planes that only look the same.
     if (round == 0) factor_.clear();
-    pair_steps(planes_ + Tuning::qp_steps);
+    pair_steps(planes_ + Tuning::kQpSteps);
     if (gap() <= tolerance_) break;
     if (!(value() - round_value > kEpsilon * std::abs(round_value)) &&
-        gap() > Tuning::qp_round_progress * round_gap)
+        gap() > Tuning::kQpRoundProgress * round_gap)
       break;
   }
   if (!not_below(begin)) {

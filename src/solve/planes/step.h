@@ -92,15 +92,15 @@ class StepSearch {
     const double t =
         risk_.search(segment_.square / problem_.cost,
                      (segment_.product - segment_.anchor_square) / problem_.cost, t_max);
-    return std::min(t, PlanesTuning::longest_step);
+    return std::min(t, PlanesTuning::kLongestStep);
   }
 
   // Focus looks no further than a few times as far as it went lately, and from a round's beginning
   // hardly beyond its end.
   double range() const {
     if (method_ != Solver::focus || steps_[0] == kNoStep) return kInfinity;
-    return back_ ? PlanesTuning::search_range_back
-                 : PlanesTuning::search_range * (*std::ranges::max_element(steps_) + mu_);
+    return back_ ? PlanesTuning::kSearchRangeBack
+                 : PlanesTuning::kSearchRange * (*std::ranges::max_element(steps_) + mu_);
   }
 
   // The minimum of a parabola through three points that enclose the minimum, four evaluations at
@@ -110,7 +110,7 @@ class StepSearch {
     double left = 0, at_left = here;
     double middle = first_try_, at_middle = value(middle);
     double right = 2 * middle, at_right = value(right);
-    for (int more = 0; more < PlanesTuning::three_point_moves; ++more) {
+    for (int more = 0; more < PlanesTuning::kThreePointMoves; ++more) {
       if (at_middle > at_left) {  // too far: halve
         right = middle, at_right = at_middle;
         middle /= 2, at_middle = value(middle);
@@ -123,7 +123,7 @@ class StepSearch {
       }
     }
     // Also where no step is taken: the next search goes on from here.
-    first_try_ = std::clamp(middle, PlanesTuning::shortest_first_try, PlanesTuning::longest_step);
+    first_try_ = std::clamp(middle, PlanesTuning::kShortestFirstTry, PlanesTuning::kLongestStep);
     const double p = (middle - left) * (at_middle - at_right),
                  q = (middle - right) * (at_middle - at_left);
     double best = middle;
@@ -142,7 +142,7 @@ class StepSearch {
     Step step;
     step.go = search(most);
     if (step.go >= most) {
-      step.go = PlanesTuning::share_of_reach * most;
+      step.go = PlanesTuning::kShareOfReach * most;
       step.plane = most;
     } else {
       step.plane = std::min((1 - mu_) * step.go + mu_, most);
@@ -156,7 +156,7 @@ class StepSearch {
   // not. So a step that gained little goes on while F falls.
   Step beyond_minimum(Step step, double here, double bound) {
     if (!problem_.free_bias || method_ == Solver::ocas3) return step;
-    if (here - step.primal > PlanesTuning::little_gain * (here - bound)) return step;
+    if (here - step.primal > PlanesTuning::kLittleGain * (here - bound)) return step;
     for (double ahead = step.plane - step.go; ahead > 0; ahead *= 2) {
       const double primal = objective(step.plane);
       if (!(primal < step.primal)) break;

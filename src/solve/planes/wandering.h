@@ -42,7 +42,7 @@ class Wandering {
         was = true;
         ++before;
       }
-      if (!(reach_[i] - gone_ < radius * (1 + PlanesTuning::reach_slack))) continue;
+      if (!(reach_[i] - gone_ < radius * (1 + PlanesTuning::kReachSlack))) continue;
       list.push_back(i);
       if (!was) entering.push_back(i);
     }
@@ -70,7 +70,7 @@ class Wandering {
     for (std::uint64_t k = 0; k < margins.active.size(); ++k) {
       const std::uint64_t i = margins.active.row(k);
       const double away =
-          std::max(0.0, std::abs(Hinge::slack(margins.anchor[i])) - PlanesTuning::reach_slack);
+          std::max(0.0, std::abs(Hinge::slack(margins.anchor[i])) - PlanesTuning::kReachSlack);
       reach_[i] =
           lengths_[i] > 0 ? gone_ + away / lengths_[i] : std::numeric_limits<double>::infinity();
     }

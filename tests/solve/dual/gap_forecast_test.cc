@@ -22,7 +22,7 @@ TEST(GapForecast, FollowsTheDecayOfEstimates) {
   forecast.see_epoch(6);  // risen: no decay
   EXPECT_EQ(forecast.gap(), 6);
   forecast.see_epoch(0.06);  // faster than is believed
-  EXPECT_EQ(forecast.decay(), DualTuning::fastest_decay);
+  EXPECT_EQ(forecast.decay(), DualTuning::kFastestDecay);
 }
 
 TEST(GapForecast, IsCorrectedByExactPasses) {
@@ -36,11 +36,11 @@ TEST(GapForecast, IsCorrectedByExactPasses) {
   forecast.forget_short_steps();
   EXPECT_EQ(forecast.gap(), 2);
   forecast.see_exact(1000);
-  EXPECT_EQ(forecast.gap(), 2 * DualTuning::max_gap_correction);
+  EXPECT_EQ(forecast.gap(), 2 * DualTuning::kMaxGapCorrection);
   forecast.forget_short_steps();
-  EXPECT_EQ(forecast.gap(), 2 * DualTuning::max_gap_correction);
+  EXPECT_EQ(forecast.gap(), 2 * DualTuning::kMaxGapCorrection);
   forecast.see_exact(1e-9);
-  EXPECT_EQ(forecast.gap(), 2 / DualTuning::max_gap_correction);
+  EXPECT_EQ(forecast.gap(), 2 / DualTuning::kMaxGapCorrection);
 }
 
 // |v|^2 of v = w + (v - w), where <w, v> is known.

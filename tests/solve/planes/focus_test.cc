@@ -100,14 +100,13 @@ TEST(Focus, WaitsThenNarrowsThenLearns) {
   RiskAtPoint at;
   Focus focus(*at.risk);
   focus.begin(false);
-  for (std::uint64_t k = 0; k < PlanesTuning::steps_between_rounds; ++k) {
+  for (std::uint64_t k = 0; k < PlanesTuning::kStepsBetweenRounds; ++k) {
     EXPECT_FALSE(focus.narrow(false)) << k;
     at.move(0.05);
   }
   EXPECT_TRUE(focus.narrow(false));
   EXPECT_LT(at.risk->active(), 300U);
-  EXPECT_LE(at.risk->active(),
-            1 + static_cast<std::uint64_t>(300 * PlanesTuning::max_active_share));
+  EXPECT_LE(at.risk->active(), 1 + static_cast<std::uint64_t>(300 * PlanesTuning::kMaxActiveShare));
 
   // A good round: the next one at once.
   at.risk->return_to_mark();
@@ -120,7 +119,7 @@ TEST(Focus, WaitsThenNarrowsThenLearns) {
     at.risk->return_to_mark();
     at.move(0.05);
     focus.learn(0.0);
-    for (std::uint64_t k = 0; k < pause * PlanesTuning::steps_between_rounds; ++k) {
+    for (std::uint64_t k = 0; k < pause * PlanesTuning::kStepsBetweenRounds; ++k) {
       EXPECT_FALSE(focus.narrow(false)) << pause << " " << k;
       at.move(0.05);
     }
@@ -150,7 +149,7 @@ TEST(Focus, NarrowsAtOnceFromAGivenStart) {
   Focus focus(*at.risk);
   focus.begin(true);
   EXPECT_TRUE(focus.narrow(true));
-  const auto most = static_cast<std::uint64_t>(300 * PlanesTuning::first_active_share);
+  const auto most = static_cast<std::uint64_t>(300 * PlanesTuning::kFirstActiveShare);
   EXPECT_NEAR(static_cast<double>(at.risk->active()), static_cast<double>(most), 2);
 }
 
@@ -164,18 +163,18 @@ TEST(Focus, NothingMovedNothingToGoBy) {
 
 TEST(SampleStart, WhereRowsAreMany) {
   using Tuning = PlanesTuning;
-  const std::uint64_t rows = Tuning::sample_every * Tuning::min_sample;
-  EXPECT_EQ(sample_rows(rows, 1), Tuning::min_sample);
+  const std::uint64_t rows = Tuning::kSampleEvery * Tuning::kMinSample;
+  EXPECT_EQ(sample_rows(rows, 1), Tuning::kMinSample);
   EXPECT_EQ(sample_rows(rows - 1, 1), 0U);
-  const std::uint64_t columns = Tuning::min_sample / Tuning::min_sample_per_column;
-  EXPECT_EQ(sample_rows(rows, columns), Tuning::min_sample);
+  const std::uint64_t columns = Tuning::kMinSample / Tuning::kMinSamplePerColumn;
+  EXPECT_EQ(sample_rows(rows, columns), Tuning::kMinSample);
   EXPECT_EQ(sample_rows(rows, columns + 1), 0U);
 }
 
 // The optimum of a sample, at a cost that makes up for the others, is a good point of the whole.
 TEST(SampleStart, IsNearTheOptimumOfAllRows) {
   const Dataset data = testing::random_dataset(
-      {.rows = 8 * PlanesTuning::min_sample, .features = 5, .nonzeros = 5, .noise = 0.2});
+      {.rows = 8 * PlanesTuning::kMinSample, .features = 5, .nonzeros = 5, .noise = 0.2});
   const std::vector<std::int8_t> y = signs(data, 1);
   std::vector<double> costs(data.rows());
   for (std::size_t i = 0; i < costs.size(); ++i) costs[i] = 0.1 * static_cast<double>(i % 7);
