@@ -59,10 +59,12 @@ class MemoryRows::Typed {
     pool_.run(whole ? 1 : list.blocks(), [&](std::size_t block) {
       const std::uint64_t begin = whole ? 0 : list.cuts[block],
                           end = whole ? size : list.cuts[block + 1];
-      std::vector<double> found(static_cast<std::size_t>(std::min(run, end - begin)) * stride);
+      double few[kScores];  // not cleared
+      std::vector<double> many(stride > kScores ? stride : 0);
+      double* const found = many.empty() ? few : many.data();
       for (std::uint64_t first = begin; first < end; first += run) {
         const std::uint64_t last = std::min(end, first + run);
-        double* out = found.data();
+        double* out = found;
         if (list.all) {
           for (std::uint64_t i = first; i < last; ++i, out += stride) passes.score(i, w, out);
         } else {
@@ -70,7 +72,7 @@ class MemoryRows::Typed {
             passes.score(list.list[k], w, out);
           }
         }
-        take(first, {found.data(), out});
+        take(first, {found, out});
       }
     });
   }
@@ -109,7 +111,7 @@ class MemoryRows::Typed {
 
  private:
   // So many scores are handed out at a time: they are read while they are in the nearest cache.
-  static constexpr std::uint64_t kScores = 512;
+  static constexpr std::size_t kScores = 512;
 
   void add_outer(std::uint64_t i, double a, double* h) {
     const SparseRow<Value> row = row_of(m_, i);
