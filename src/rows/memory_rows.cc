@@ -111,7 +111,7 @@ class MemoryRows::Typed {
 
  private:
   // So many scores are handed out at a time: they are read while they are in the nearest cache.
-  static constexpr std::size_t kScores = 512;
+  static constexpr std::size_t kScores = 64;
 
   void add_outer(std::uint64_t i, double a, double* h) {
     const SparseRow<Value> row = row_of(m_, i);
