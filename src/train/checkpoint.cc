@@ -26,7 +26,7 @@
 namespace hinge {
 namespace {
 
-constexpr std::string_view kVersion = "1";
+constexpr std::string_view kVersion = "2";
 constexpr std::string_view kOption = "option.", kData = "trained_on.";
 constexpr std::uint64_t kMaxProblems = 1000 * kMaxClasses;  // costs times classes
 
