@@ -320,7 +320,7 @@ class AgreementTest(CheckpointCase, ErrorCase):
         self.refused(f"version: hinge 99.0.0 in the checkpoint, hinge {now} now")
         file.metadata["version"] = "2"
         self.write("ck", file.to_bytes())
-        self.refused(f"version: format 2, by hinge 99.0.0, in the checkpoint; format 1, hinge {now} now")
+        self.refused(f"version: format 2, by hinge 99.0.0, in the checkpoint; format 2, hinge {now} now")
 
     def test_option_of_another_version(self):
         self.stop()
