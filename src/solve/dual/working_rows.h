@@ -49,7 +49,7 @@ void choose_near(const Simd& simd, const DualRows& rows, double& beyond, std::ui
     }
   }
   chosen.resize(count);
-  const auto within = [&](std::uint64_t i) __attribute__((always_inline)) {
+  const auto within = [&](std::uint64_t i) {
     const double upper = rows.cost * (rows.factor == nullptr ? 1 : rows.factor[i]);
     const double g = Loss::full_gradient(rows.gradient[i], rows.alpha[i], upper);
     if (rows.alpha[i] <= Loss::lowest(upper)) return g <= beyond;
@@ -57,9 +57,16 @@ void choose_near(const Simd& simd, const DualRows& rows, double& beyond, std::ui
   };
   for (int k = 0; k < times && near < least; ++k) {
     beyond *= 2;
-    near = static_cast<std::uint64_t>(std::ranges::count_if(chosen, within));
+    near = 0;
+    for (const std::uint64_t i : chosen) near += within(i) ? 1U : 0U;
   }
-  if (near < count) std::erase_if(chosen, [&](std::uint64_t i) { return !within(i); });
+  if (near == count) return;
+  std::uint64_t kept = 0;
+  for (const std::uint64_t i : chosen) {
+    chosen[kept] = i;
+    kept += within(i) ? 1U : 0U;
+  }
+  chosen.resize(kept);
 }
 
 template <class Value>

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "objective/loss.h"
+
 namespace hinge {
 namespace {
 
@@ -66,6 +68,32 @@ TEST(WorkingRows, MixesRunsWithinAWindow) {
 TEST(WorkingRows, EachEpochHasItsOrder) {
   EXPECT_NE(order(Random(1, 2, 3), {.run = kTogether}), order(Random(1, 2, 4), {.run = kTogether}));
   EXPECT_EQ(order(Random(1, 2, 3), {.run = kTogether}), order(Random(1, 2, 3), {.run = kTogether}));
+}
+
+// Rows between their bounds always; at a bound, those whose gradient does not point outwards by
+// more than `beyond`, which is doubled while there are too few.
+TEST(WorkingRows, ChoosesRowsThatAreNearTheirBounds) {
+  const std::vector<double> gradient = {9, -9, 1, 3, -1, -3, 6, 2.1};
+  const std::vector<double> alpha = {0.5, 0.5, 0, 0, 2, 2, 0, 2};
+  const std::vector<double> factor = {1, 1, 1, 1, 2, 2, 1, 4};
+  const DualRows rows = {gradient.data(), alpha.data(), factor.data(), alpha.size(), 1};
+  std::vector<std::uint64_t> chosen;
+  const auto choose = [&](double& beyond, std::uint64_t least, int times) {
+    choose_near<Hinge>(best_simd(), rows, beyond, least, times, chosen);
+    return chosen;
+  };
+  using Rows = std::vector<std::uint64_t>;
+  double beyond = 1;
+  EXPECT_EQ(choose(beyond, 0, 4), (Rows{0, 1, 2, 4, 7}));
+  EXPECT_EQ(choose(beyond, 5, 4), (Rows{0, 1, 2, 4, 7}));
+  EXPECT_EQ(beyond, 1);
+  EXPECT_EQ(choose(beyond, 6, 1), (Rows{0, 1, 2, 4, 7}));  // doubled once, in vain
+  EXPECT_EQ(beyond, 2);
+  EXPECT_EQ(choose(beyond, 6, 4), (Rows{0, 1, 2, 3, 4, 5, 7}));
+  EXPECT_EQ(beyond, 4);
+  beyond = 1;
+  EXPECT_EQ(choose(beyond, 8, 10), (Rows{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(beyond, 8);
 }
 
 }  // namespace
