@@ -318,9 +318,9 @@ class AgreementTest(CheckpointCase, ErrorCase):
         self.write("ck", file.to_bytes())
         now = self.hinge("--version").text.split()[-1]
         self.refused(f"version: hinge 99.0.0 in the checkpoint, hinge {now} now")
-        file.metadata["version"] = "2"
+        file.metadata["version"] = "99"
         self.write("ck", file.to_bytes())
-        self.refused(f"version: format 2, by hinge 99.0.0, in the checkpoint; format 2, hinge {now} now")
+        self.refused(f"version: format 99, by hinge 99.0.0, in the checkpoint; format 2, hinge {now} now")
 
     def test_option_of_another_version(self):
         self.stop()
