@@ -113,8 +113,7 @@ Result<Labels> Labels::of_names(std::span<const std::string> rows) {
   return guard([&] {
     std::vector<std::string> names(rows.begin(), rows.end());
     std::ranges::sort(names);
-    const auto repeated = std::ranges::unique(names);
-    names.erase(repeated.begin(), repeated.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     Labels out;
     if (rows.empty()) return out;
     out.kind_ = LabelKind::names;

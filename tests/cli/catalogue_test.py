@@ -916,7 +916,7 @@ DAMAGED_DATA = [  # of SMALL as --precision f64
     Damaged("B3 twice the file", lambda file: 2 * file.to_bytes(), "cache.trailing"),
     Damaged("B4 a model", field("format", "hinge.model"), "cache.magic"),
     Damaged("B4 something else", field("format", "other"), "cache.magic"),
-    Damaged("B5 newer version", field("version", "3"), "cache.version", "hinge 0.*in format 3; this is hinge "),
+    Damaged("B5 newer version", field("version", "4"), "cache.version", "hinge 0.*in format 4; this is hinge "),
     Damaged("B5 no version", field("version", None), "cache.header"),
     Damaged("B6 big-endian", lambda file: file.to_bytes()[7::-1] + file.to_bytes()[8:], "cache.endian"),
     # A length of 2^63 is 128 the other way round, so it is taken for the big-endian file that B6 is about.
