@@ -13,8 +13,8 @@
 
 namespace hinge {
 
-// Finite numbers from `least` to `most`. An upper end of 1e300 or more is not said: what it is for
-// overflows beyond.
+// A range of finite numbers from `least` to `most`. An upper end of 1e300 or more goes without
+// saying: what such numbers are for overflows beyond.
 struct NumberRange {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
@@ -26,7 +26,7 @@ struct NumberRange {
   std::string ends() const;   // "in (0, 1]", "> 0", "from 0.001 to 1", "up to 1e150"
 };
 
-// Whole numbers from `least` to `most`.
+// A range of whole numbers from `least` to `most`.
 struct CountRange {
   std::uint64_t least = 0;
   std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
@@ -40,7 +40,7 @@ struct CountRange {
   std::string ends() const;   // "2 to 100"
 };
 
-// Words of which one may be said.
+// A choice of names of which one may be said.
 struct Choice {
   std::span<const std::string_view> names;
 

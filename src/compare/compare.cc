@@ -16,7 +16,8 @@ namespace hinge {
 namespace {
 
 // The options of every run, all checked before the first begins.
-std::vector<TrainOptions> plan(std::span<const Solver> solvers, const TrainOptions& options) {
+std::vector<TrainOptions> options_of_runs(std::span<const Solver> solvers,
+                                          const TrainOptions& options) {
   if (solvers.empty()) fail("usage.value", "--solvers: expected at least one");
   std::vector<TrainOptions> runs;
   for (const Solver solver : solvers) {
@@ -99,13 +100,13 @@ double SolverRun::mean_search() const {
 }
 
 Result<void> validate(std::span<const Solver> solvers, const TrainOptions& options) {
-  return guard([&] { plan(solvers, options); });
+  return guard([&] { options_of_runs(solvers, options); });
 }
 
 Result<Comparison> compare(const Dataset& data, std::span<const Solver> solvers,
                            const TrainOptions& options, const CompareControl& control) {
   return guard([&] {
-    const std::vector<TrainOptions> runs = plan(solvers, options);
+    const std::vector<TrainOptions> runs = options_of_runs(solvers, options);
     Comparison all;
     all.rows = data.rows();
     all.features = data.features();

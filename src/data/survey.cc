@@ -159,25 +159,25 @@ GlobalShape global_shape(const Dataset& data, Comm& comm) {
     part.labels.push_back(c.label);
     part.counts.push_back(c.rows);
   }
-  GlobalShape whole;
+  GlobalShape shape;
   std::map<std::int64_t, std::uint64_t> classes;
   int rank = 0;
   for (const std::vector<std::byte>& bytes : comm.gather_all(state_of(part))) {
     restore(part, bytes);
     if (rank++ < comm.rank()) {
-      whole.first_row += part.rows;
-      whole.first_nonzero += part.nonzeros;
+      shape.first_row += part.rows;
+      shape.first_nonzero += part.nonzeros;
     }
-    whole.rows += part.rows;
-    whole.nonzeros += part.nonzeros;
-    whole.features = std::max(whole.features, part.features);
-    whole.weighted = whole.weighted || part.weighted;
+    shape.rows += part.rows;
+    shape.nonzeros += part.nonzeros;
+    shape.features = std::max(shape.features, part.features);
+    shape.weighted = shape.weighted || part.weighted;
     for (std::size_t k = 0; k < part.labels.size(); ++k) {
       classes[part.labels[k]] += part.counts[k];
     }
   }
-  for (const auto& [label, rows] : classes) whole.classes.push_back({label, rows});
-  return whole;
+  for (const auto& [label, rows] : classes) shape.classes.push_back({label, rows});
+  return shape;
 }
 
 namespace {
@@ -269,7 +269,7 @@ struct OpenBlock {
 
 }  // namespace
 
-Survey survey(const Dataset& data, const GlobalShape& whole, Pool& pool, Comm& comm) {
+Survey survey(const Dataset& data, const GlobalShape& shape, Pool& pool, Comm& comm) {
   Survey out;
   data.visit([&]<class Value>(const CsrView<Value>& m) {
     // Where blocks end depends on all rows before: ranks find out one after the other, handing on
@@ -281,8 +281,8 @@ Survey survey(const Dataset& data, const GlobalShape& whole, Pool& pool, Comm& c
       if (!bytes.empty()) restore(open, bytes);
       std::uint64_t row = 0;
       if (!open.labels.empty()) {
-        while (row < m.rows && open.takes(m.offsets[row + 1] + whole.first_nonzero)) {
-          open.add(data, m, row++, whole.first_nonzero);
+        while (row < m.rows && open.takes(m.offsets[row + 1] + shape.first_nonzero)) {
+          open.add(data, m, row++, shape.first_nonzero);
         }
         if (row == m.rows && open.labels.size() < kBlockRows && !last) return state_of(open);
         sums.push_back(open.sum());
@@ -293,7 +293,7 @@ Survey survey(const Dataset& data, const GlobalShape& whole, Pool& pool, Comm& c
         const std::uint64_t end = block_end(m, row);
         if (end == m.rows && end - row < kBlockRows && !last &&
             m.offsets[end] - m.offsets[row] <= kBlockNonzeros) {
-          for (; row < end; ++row) open.add(data, m, row, whole.first_nonzero);
+          for (; row < end; ++row) open.add(data, m, row, shape.first_nonzero);
           return state_of(open);
         }
         cuts.push_back(row = end);
@@ -302,7 +302,7 @@ Survey survey(const Dataset& data, const GlobalShape& whole, Pool& pool, Comm& c
     });
     const std::size_t blocks = cuts.empty() ? 0 : cuts.size() - 1, before = sums.size();
     sums.resize(before + blocks);
-    survey_blocks(data, m, cuts, whole.first_nonzero, pool, std::span(sums).subspan(before));
+    survey_blocks(data, m, cuts, shape.first_nonzero, pool, std::span(sums).subspan(before));
     std::vector<std::uint64_t> all;
     comm.gather(std::as_bytes(std::span(sums)), [&](int, std::span<const std::byte> bytes) {
       const std::size_t had = all.size();
@@ -310,7 +310,7 @@ Survey survey(const Dataset& data, const GlobalShape& whole, Pool& pool, Comm& c
       if (!bytes.empty()) std::memcpy(all.data() + had, bytes.data(), bytes.size());
     });
     const std::string own =
-        fingerprint_of(std::move(all), whole.rows, whole.features, data.row_labels());
+        fingerprint_of(std::move(all), shape.rows, shape.features, data.row_labels());
     std::vector<std::byte> text(own.size());
     std::memcpy(text.data(), own.data(), own.size());
     comm.broadcast(text);

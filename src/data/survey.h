@@ -49,7 +49,7 @@ GlobalShape global_shape(const Dataset& data);
 GlobalShape global_shape(const Dataset& data, Comm& comm);
 
 // The same to the byte as of all rows in one data set.
-Survey survey(const Dataset& data, const GlobalShape& whole, Pool& pool, Comm& comm);
+Survey survey(const Dataset& data, const GlobalShape& shape, Pool& pool, Comm& comm);
 inline std::string fingerprint(const Dataset& data, Pool& pool) {
   return survey(data, pool).fingerprint;
 }

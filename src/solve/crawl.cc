@@ -51,8 +51,9 @@ bool newton_may_follow(const Dataset& rows, std::uint64_t columns) {
          newton_memory(rows, columns) <= std::max(kMostMemory, training_memory(rows, 1).rows);
 }
 
-Solution solve_in_turns(const Problem& problem, Solver first, const DualSetup& setup,
-                        Monitor& monitor, Pool& pool) {
+std::vector<Solution> solve_in_turns(const SolverTask& task, Pool& pool) {
+  const Problem& problem = task.problems[0];
+  Monitor& monitor = task.monitors[0];
   const PaceLimit lasting = monitor.limits().pace;
   const double newton = newton_work(*problem.data, problem.data->features());
   const PaceLimit soon = {.least = std::max(kLeastWork, kChangeAfter * newton),
@@ -62,8 +63,10 @@ Solution solve_in_turns(const Problem& problem, Solver first, const DualSetup& s
     PaceLimit pace;
   };
   const Turn all[] = {{Solver::dual, soon}, {Solver::newton, lasting}, {Solver::dual, lasting}};
-  const std::span<const Turn> turns = std::span(all).subspan(first == Solver::newton ? 1 : 0);
-  DualSetup dual = setup;
+  const std::span<const Turn> turns = std::span(all).subspan(task.solver == Solver::newton ? 1 : 0);
+  DualSetup dual = {.common = task.common,
+                    .float_weights = task.float_weights,
+                    .quantised_rows = task.quantised_rows};
   SolverOptions& from = dual.common;
   Start start;
   std::size_t turn = from.resume.empty() ? 0 : Monitor::changes_in(from.resume);
@@ -81,7 +84,7 @@ Solution solve_in_turns(const Problem& problem, Solver first, const DualSetup& s
       solution.iterations += monitor.before().iteration;
       solution.rows_touched += static_cast<std::uint64_t>(
           std::llround(monitor.before().data_passes * static_cast<double>(problem.data->rows())));
-      return solution;
+      return only(std::move(solution));
     }
     start = {.w = std::move(solution.w), .alpha = std::move(solution.alpha)};
     from.start = std::span(&start, 1);

@@ -5,11 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/pool.h"
-#include "objective/problem.h"
 #include "solve/monitor.h"
 #include "solve/solver.h"
+#include "solve/traits.h"
 
 namespace hinge {
 
@@ -27,9 +28,8 @@ inline bool has_changed(std::span<const std::byte> state) {
 }
 
 // Dual descent; from where it crawls, newton; and from where that ends far from the gap, descent to
-// the end. `first` is dual or newton. The monitor's limits are watched() ones; states are those of
-// either solver.
-Solution solve_in_turns(const Problem& problem, Solver first, const DualSetup& setup,
-                        Monitor& monitor, Pool& pool);
+// the end. The task is one of dual or newton, which begins. The monitor's limits are watched()
+// ones; states are those of either solver.
+std::vector<Solution> solve_in_turns(const SolverTask& task, Pool& pool);
 
 }  // namespace hinge

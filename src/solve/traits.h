@@ -55,9 +55,8 @@ struct SolverTask {
   Solver solver;                      // which of those that have the function in common
   const TrainOptions& asked;
   SolverOptions common = {};
-  bool may_change = false;  // another solver may go on where this one crawls (solve/crawl.h)
-  // Decided by the plan: with a kernel its gamma, and the memory for its values that are kept; what
-  // solvers that take low precision may begin with.
+  // The plan decided on these: with a kernel its gamma, and the memory for its values that are
+  // kept; and what a solver that takes low precision may begin with.
   KernelFunction kernel = {};
   std::uint64_t kernel_memory = 0;
   bool float_weights = false;
@@ -70,18 +69,19 @@ struct SolverTraits {
   OptionGroup options = OptionGroup::common;      // that it has besides those of all
   std::span<const std::string_view> losses = {};  // their names
   Abilities alone = {}, on_ranks = {}, with_kernel = {};
-  // Refuses what only this solver is asked for and several ranks cannot do; or none.
+  // Refuses what only this solver can be asked for and several ranks cannot do. It may be none.
   void (*check_ranks)(const AskedOfRanks& asked) = nullptr;
 
   double default_gap = kDefaultGap;  // asked for where none is given; 0: none
   bool sweeps = false;               // it takes problems that share rows in one sweep over them
   bool begins_with_passes = false;   // over all rows, in each problem anew
   bool may_end_above_zero = false;   // rounding may leave a point that is worse than w = 0
+  bool takes_turns = false;          // another may go on where it crawls (solve/crawl.h)
   bool takes_low_precision = false;  // weights in floats and rows in 16 bits, to begin with
   std::size_t abreast = 1;           // costs of a path that are worked on at a time, at most
 
-  // About how many bytes one run takes besides the rows, for what, and how to need less. None:
-  // what a sweep takes (data/memory.h).
+  // About how many bytes one run takes besides the rows, for what, and how to need less. Solvers
+  // that sweep have none: data/memory.h knows what a sweep takes.
   double (*memory)(const MemoryShape& shape) = nullptr;
   std::string_view memory_is_for = {}, less_memory = {};
 

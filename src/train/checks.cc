@@ -52,7 +52,7 @@ void check_ranks(const Plan& plan, int ranks) {
                         .checkpoint = plan.keeps_states,
                         .ranks = ranks});
   }
-  // What a solver has no words of its own for.
+  // Some refusals have no words of a solver of its own.
   if (plan.start != nullptr && traits.on_ranks.starts == Starts::at_zero) {
     fail_on_ranks("--start was asked for");
   }

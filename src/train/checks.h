@@ -28,14 +28,14 @@ constexpr std::size_t costs_abreast(const SolverTraits& traits, std::size_t prob
   return problems == 1 ? traits.abreast : 1;
 }
 
-// How much memory training takes; refuses what is not there (memory.model) or not allowed
-// (memory.limit). `start`: it begins at a model. Another solver may not follow the one chosen where
-// --memory does not allow for it.
+// Returns how much memory training takes, and refuses what is not there (memory.model) or not
+// allowed (memory.limit). `start` says that it begins at a model. Where --memory does not allow for
+// another solver, `choice` loses the right to change to it.
 TrainingMemory check_memory(const Dataset& data, const GlobalShape& shape,
                             const TrainOptions& options, SolverChoice& choice, bool start);
 
-// Memory for kernel values that are kept, where `need` is what training takes besides; how much
-// there is changes the time only.
+// Returns the memory for kernel values that are kept, where `need` is what training takes besides;
+// how much there is changes the time only.
 std::uint64_t kernel_memory(const TrainOptions& options, double need);
 
 // Refuses options that do not suit the rows, or the model to start from (usage.value, model.start).
@@ -50,8 +50,8 @@ void warn_of_rows(const Plan& plan, std::vector<Error>& warnings);
 // Warns of values too far apart.
 void warn_of_scale(const Survey& seen, std::vector<Error>& warnings);
 
-// Class factors that apply to this data; a weight for a label that does not occur is only a
-// warning.
+// Returns the class factors that apply to this data; a weight for a label that does not occur is
+// only a warning.
 std::vector<ClassWeight> class_weights(const GlobalShape& shape, const TrainOptions& options,
                                        std::vector<Error>& warnings);
 

@@ -34,7 +34,7 @@ void Fallback::sweep_last(std::span<const std::size_t> missing) {
   if (limit.steps > 0) sweep(missing, limit);
 }
 
-// It is there for want of something better: no trouble of its own may end the run.
+// A sweep is there for want of something better: no trouble of its own may end the run.
 void Fallback::sweep(std::span<const std::size_t> which, const SweepLimit& limit) try {
   const Stopwatch clock;
   std::vector<std::vector<std::int8_t>> y;

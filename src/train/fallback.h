@@ -18,20 +18,21 @@
 
 namespace hinge {
 
-// The problems of one model. Threads may ask about different ones at the same time.
+// A fallback serves the problems of one model. Threads may ask about different ones at the same
+// time.
 class Fallback {
  public:
   Fallback(const Plan& plan, Run& run, ModelReport& report, Pool& pool);
 
-  // Before any other solver begins with the first problem: sweeps over all of them, where some may
-  // remain without a solution and have no start either.
+  // Sweeps over all problems before any other solver begins with the first, where some of them
+  // might remain without a solution and have no start either.
   void sweep_first(bool has_start);
-  // After a signal: sweeps over those that nothing was found of, if there is the time.
+  // Sweeps, after a signal, over those that nothing was found of, if there is the time.
   void sweep_last(std::span<const std::size_t> missing);
   // How many passes over the rows sweeps took.
   double passes() const { return passes_; }
 
-  // Whether there is a solution of that problem, and the solution itself; it is there once.
+  // has() tells whether there is a solution of that problem; take() hands it over, once.
   bool has(std::size_t problem) const { return found_[problem].has_value(); }
   std::optional<Solution> take(std::size_t problem);
   void drop(std::size_t problem) { found_[problem].reset(); }  // its memory

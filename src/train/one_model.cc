@@ -14,6 +14,7 @@
 #include "proof/certificate.h"
 #include "proof/outward.h"
 #include "proof/witness.h"
+#include "solve/crawl.h"
 #include "train/checkpoint_writer.h"
 #include "train/last_digits.h"
 #include "train/ranked.h"
@@ -103,14 +104,16 @@ TrainReport OneModel::run(WarmStarts from) try {
     if (run_.resumed[number].done) {
       take_result(group);
     } else {
-      group.solutions = plan_.traits().solve(task_of(group), pool);
+      const SolverTask task = task_of(group);
+      group.solutions =
+          takes_turns(task) ? solve_in_turns(task, pool) : plan_.traits().solve(task, pool);
       note_reasons(group);
     }
     end(group, clock.seconds(), pool);
   };
   if (linear() && last - first > 1 && run_.comm == nullptr) {
-    // Side by side; inside each, one thread.
-    const Pool::Grace whole(pool_, Pool::Grace::kForever);  // each is asked to end by itself
+    // Groups run side by side, each on one thread.
+    const Pool::Grace unhurried(pool_, Pool::Grace::kForever);  // each is asked to end by itself
     pool_.run(last - first, [&](std::size_t g) {
       Pool alone(1, &run_.stop);
       work_on(first + g, alone);
@@ -163,7 +166,7 @@ bool OneModel::skip(const Group& group) {
   return true;
 }
 
-// False: it is left out.
+// Prepares all that the solver works with. It returns false where the group is left out.
 bool OneModel::begin(Group& group) {
   const Run::Resumed& resumed = run_.resumed[group.number];
   if (!resumed.state && skip(group)) return false;
@@ -209,7 +212,6 @@ SolverTask OneModel::task_of(Group& group) const {
                      .solver = plan_.choice.solver,
                      .asked = plan_.options,
                      .common = plan_.common,
-                     .may_change = plan_.choice.may_change,
                      .kernel = report_.model().kernel,
                      .kernel_memory = plan_.kernel_memory,
                      .float_weights = plan_.float_weights,
@@ -219,7 +221,12 @@ SolverTask OneModel::task_of(Group& group) const {
   return task;
 }
 
-// The result of a group that was done before.
+// Another solver may go on where this one crawls; or one did before the checkpoint was written.
+bool OneModel::takes_turns(const SolverTask& task) const {
+  return plan_.choice.may_change || (plan_.traits().takes_turns && has_changed(task.common.resume));
+}
+
+// Takes the result of a group that was done before this run.
 void OneModel::take_result(Group& group) {
   unpack_result(*run_.resumed[group.number].state, group.problems, group.solutions, group.reached);
   for (std::size_t k = 0; k < group.problems.size(); ++k) {
@@ -227,7 +234,7 @@ void OneModel::take_result(Group& group) {
   }
 }
 
-// How a solver ended with a group.
+// Takes down why the solver ended.
 void OneModel::note_reasons(Group& group) {
   const Monitor& monitor = group.monitors[0];
   if (monitor.crawls()) {
@@ -239,8 +246,8 @@ void OneModel::note_reasons(Group& group) {
   }
 }
 
-// Of a group, as its last state; and, where ranks go on from it, where that is. What a limit or a
-// signal ended is not done.
+// The result becomes the last state of the group, unless a limit or a signal ended it: then it is
+// not done. Ranks leave where they are, as a place to begin.
 void OneModel::keep_result(Group& group) {
   if (group.sink && run_.comm == nullptr &&
       std::ranges::none_of(group.monitors, &Monitor::stopped)) {
@@ -275,7 +282,7 @@ void OneModel::end(Group& group, double seconds, Pool& pool) {
       continue;
     }
     if (monitor.stopped()) set_cut();
-    // It had no time to learn anything: as good as not begun.
+    // A problem that had no time to learn anything is as good as not begun.
     if (interrupted && plan_.problems() > 1 && run_.comm == nullptr && !fallback_.has(k) &&
         !has_start() && std::ranges::all_of(solution.w, [](double x) { return x == 0; })) {
       missing_[k] = 1;
@@ -289,7 +296,7 @@ void OneModel::end(Group& group, double seconds, Pool& pool) {
   }
 }
 
-// No checkpoint whatever may make us read what is not there.
+// A checkpoint may say anything: it must not make the program read what is not there.
 void OneModel::check_size(const Problem& problem, const Solution& solution) const {
   const std::size_t rows = plan_.data.rows(), size = linear() ? problem.dimension() : rows;
   const bool good = solution.w.size() == size || (!linear() && solution.w.empty());
@@ -323,7 +330,7 @@ void OneModel::keep(std::size_t k, const Problem& problem, Solution& solution, b
   if (plan_.warm_starts) end_.start[k] = {std::move(solution.w), std::move(solution.alpha)};
 }
 
-// The certificate, and what makes it better: another point or bound, and last digits mended.
+// Computes the certificate, and makes it better: by another point or bound, or by last digits.
 void OneModel::prove(std::size_t k, const Problem& problem, Solution& solution, bool ended,
                      Pool& pool) {
   Certificate& out = report_.model().problems[k].certificate;
@@ -370,7 +377,7 @@ void OneModel::finish_missing() {
   if (missing.empty() || !linear()) return;
   fallback_.sweep_last(missing);
   end_.cut = true;
-  const Pool::Grace whole(pool_, Pool::Grace::kForever);
+  const Pool::Grace unhurried(pool_, Pool::Grace::kForever);
   pool_.run(missing.size(), [&](std::size_t n) {
     const std::size_t k = missing[n];
     std::optional<Solution> solution = fallback_.take(k);
@@ -396,7 +403,7 @@ void OneModel::keep_zero(std::size_t k) {
 
 // ---- A kernel.
 
-// The same for all problems of a model with a kernel: they share their support rows.
+// Problems of a model with a kernel share their support rows, so that all are kept at once.
 void OneModel::keep_in_kernel() {
   Model& model = report_.model();
   const Stopwatch clock;
@@ -432,7 +439,7 @@ void OneModel::keep_in_kernel() {
                      plan_.compact ? keep_rows(plan_.rows(), support) : model.support,
                      model.weights, alphas, pool_);
   } catch (const Interrupted&) {
-    // As they are: not known.
+    // There was no time for proofs: they stay unknown.
   }
   for (std::size_t k = 0; k < model.problems.size(); ++k) {
     if (proofs[k].bounded() && proofs[k].dual == 0) {

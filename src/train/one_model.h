@@ -35,18 +35,20 @@ class OneModel {
  private:
   struct Group;
 
-  // The groups of problems.
+  // These work on a group of problems: begin() prepares it, end() keeps what was found.
   bool begin(Group& group);
   bool skip(const Group& group);
   void begin_problem(Group& group, std::size_t k);
   SolverTask task_of(Group& group) const;
+  bool takes_turns(const SolverTask& task) const;
   void take_result(Group& group);
   void note_reasons(Group& group);
   void end(Group& group, double seconds, Pool& pool);
   void keep_result(Group& group);
   void check_size(const Problem& problem, const Solution& solution) const;
 
-  // One problem: its certificate, and its place in the model. `ended`: the solver would not go on.
+  // These give a problem its certificate and its place in the model. `ended` says that the solver
+  // would not go on.
   void keep(std::size_t k, const Problem& problem, Solution& solution, bool ended, Pool& pool);
   void prove(std::size_t k, const Problem& problem, Solution& solution, bool ended, Pool& pool);
   void keep_zero(std::size_t k);

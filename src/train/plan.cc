@@ -29,7 +29,7 @@ constexpr std::uint64_t kKernelVectors = 32;
 // seconds.
 constexpr double kPrepareGrace = 0.3;
 
-// Labels and hyperplanes.
+// Names the labels of the models, and the label of each problem.
 void describe_model(Plan& plan) {
   Model& model = plan.report_template.model;
   for (const LabelCount& c : plan.shape.classes) model.labels.push_back(c.label);
@@ -75,7 +75,7 @@ void weigh_rows(Plan& plan, Comm* comm) {
       gamma(sum_depth(plan.shape.rows) + 3 + (comm != nullptr ? comm->size() : 0));
 }
 
-// What models say of how they came about, but for the cost.
+// Writes down what all models say of how they came about; their costs differ.
 void describe_origin(Plan& plan, const Survey& seen) {
   const TrainOptions& options = plan.options;
   Origin& origin = plan.report_template.model.origin;
@@ -126,7 +126,7 @@ CheckpointGroups new_groups(const Plan& plan, const Run& run) {
   const std::size_t problems = plan.problems();
   CheckpointGroups groups;
   if (!plan.report_template.model.kernel.linear()) {
-    // A budget is one for all classes.
+    // Classes share one budget of support rows, so that they must be solved together.
     const std::size_t together = plan.options.pegasos.budget > 0 ? problems : kSweepClasses;
     for (std::size_t first = 0; first < problems; first += together) {
       groups.push_back({.first = first, .last = std::min(problems, first + together)});

@@ -1,6 +1,6 @@
-// Everything that is decided before work begins. make_plan() looks at data and options, refuses
-// what cannot be done, and decides: which solver, on which rows, in what memory, which problems
-// together, from where. After it a plan is const, and nothing is asked twice.
+// A plan holds everything that is decided before work begins. make_plan() looks at data and
+// options, refuses what cannot be done, and decides: which solver, on which rows, in what memory,
+// which problems together, from where. From then on a plan is const, and nothing is asked twice.
 #pragma once
 
 #include <cstddef>
@@ -72,7 +72,7 @@ struct Plan {
   std::size_t problems() const { return report_template.model.problems.size(); }  // of one model
 };
 
-// What changes while a plan is carried out: clock, threads, ranks, checkpoints.
+// A run holds what changes while a plan is carried out: clock, threads, ranks, checkpoints.
 struct Run {
   // `ranks` is none where one process trains alone. Work on several ranks goes on until all know
   // that it shall stop: their pools do not ask the flag.
@@ -90,7 +90,7 @@ struct Run {
   Pool pool;
   std::optional<CheckpointWriter> checkpoints = {};  // where states are kept, on rank 0
 
-  // Where the groups of a plan go on from, each the affair of whoever works on that group.
+  // The states that groups of the plan go on from. Each belongs to whoever works on that group.
   struct Resumed {
     bool done = false;
     StateBytes state = {};  // none: it begins
@@ -102,8 +102,8 @@ struct Run {
   int ranks() const { return comm == nullptr ? 1 : comm->size(); }
   bool first() const { return comm == nullptr || comm->first(); }
 
-  // Whether somebody wants this to end, or the time is up; on several ranks, whether any of them
-  // says so. All must ask.
+  // These tell whether somebody wants the run to end, and whether its time is up; on several ranks,
+  // whether any of them says so. All ranks must ask.
   bool interrupted() const { return agreed(Wish::interrupt, stop.up()); }
   bool late() const { return agreed(Wish::limit, clock.seconds() >= seconds); }
 

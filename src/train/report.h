@@ -42,7 +42,7 @@ class ModelReport {
 
   bool converged(const BinaryProblem& problem) const;
 
-  // The end: status, reasons and warnings. All ranks must call it.
+  // Decides on the status, and adds reasons and warnings. All ranks must call it.
   TrainReport finish(Comm* comm);
 
  private:
@@ -57,7 +57,7 @@ class ModelReport {
   std::string why_;
 };
 
-// Problems, or costs, ran side by side: shares out the wall time as their own clocks did.
+// Shares out the wall time among models that ran side by side, as their own clocks did.
 void share_seconds(double seconds, std::span<TrainReport* const> reports);
 
 // Keeps the proofs of all models as long as they are not too large together.
@@ -71,8 +71,8 @@ class WitnessBudget {
   bool dropped_ = false;
 };
 
-// What is said once for all models of a run, of which there is one at least; the checkpoint is
-// written for the last time. `prepared`: the seconds that the plan took.
+// Adds what is said once for all models of a run, of which there must be one at least, and has the
+// checkpoint written for the last time. `prepared` is the seconds that the plan took.
 void finish_reports(const Plan& plan, Run& run, double prepared, std::vector<TrainReport>& reports);
 
 }  // namespace hinge

@@ -36,14 +36,14 @@ struct PathSlot {
   bool running = false, ended = false;
 };
 
-// All costs, and how threads that work on them wait for each other.
+// A path knows the places of all costs, and lets threads that work on them wait for each other.
 class Path {
  public:
   Path(const Plan& plan, Run& run) : plan_(plan), run_(run), slots_(plan.cost_path.size()) {
     order_.resize(slots_.size());
     std::iota(order_.begin(), order_.end(), 0);
     if (!abreast()) return;
-    // The longest first, unless time might end before it does.
+    // The longest comes first, unless time might end before it does.
     if (!std::isfinite(run.seconds)) std::ranges::reverse(order_);
     std::stable_partition(order_.begin(), order_.end(),
                           [&](std::size_t k) { return !is_between(k); });
@@ -53,8 +53,8 @@ class Path {
   std::size_t size() const { return slots_.size(); }
   std::size_t at(std::size_t turn) const { return order_[turn]; }
 
-  // Where cost k begins, whose turn it is; none: there will be no model. It waits for its
-  // neighbours, and for a place among those that run at the same time.
+  // Returns where the cost begins whose turn it is, or none if there will be no model. Abreast, it
+  // waits for the neighbours, and for a place among those that run at the same time.
   std::optional<WarmStarts> enter(std::size_t turn) {
     const std::size_t k = order_[turn];
     if (!abreast()) {
@@ -78,7 +78,8 @@ class Path {
     slots_[k].report = std::move(report);
   }
 
-  // Shares out the seconds that models took: of several costs or problems clocks ran side by side.
+  // Shares out the seconds since `last` among all models; or gives them to one, if the clocks of
+  // several costs or problems ran.
   void share_seconds_since(double& last) {
     const double now = run_.clock.seconds();
     const double seconds = now - std::exchange(last, now);
@@ -127,7 +128,7 @@ class Path {
     return run_.late() || interrupted;
   }
 
-  // False: a neighbour it would begin at has no end.
+  // Returns false where a neighbour that it would begin at has no end.
   bool wait_for_place(std::size_t k) {
     std::unique_lock lock(mutex_);
     const bool waits = is_between(k);
@@ -188,7 +189,7 @@ std::vector<TrainReport> schedule(const Plan& plan, Run& run) {
     return true;
   };
   if (path.abreast()) {
-    const Pool::Grace whole(run.pool, Pool::Grace::kForever);  // each is asked to end by itself
+    const Pool::Grace unhurried(run.pool, Pool::Grace::kForever);  // each is asked to end by itself
     run.pool.run(path.size(), [&](std::size_t turn) { train_next(turn); });
     path.share_seconds_since(last);
   } else {

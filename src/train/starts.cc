@@ -11,7 +11,7 @@
 namespace hinge {
 namespace {
 
-// From the box of one problem into that of another with the same rows: each variable keeps its
+// Moves alpha from the box of one problem into that of another with the same rows: each keeps its
 // share of its bound, so that with another C alpha is a multiple of what it was. Rounding may have
 // put it beyond its bound.
 void fit(std::vector<double>& alpha, const Problem& before, const Problem& now) {

@@ -17,10 +17,12 @@ struct WarmStarts {
   std::vector<Start> start = {};  // one a problem
 };
 
-// Between two of them. Were no row to change sides, dual variables would be linear in the cost.
+// Returns a place between two of them. Were no row to change sides, dual variables would be linear
+// in the cost.
 WarmStarts between(const WarmStarts& below, const WarmStarts& above, double cost);
 
-// Where `problem` begins that comes after the same one of cost `before`, which ended there.
+// Returns where `problem` begins that comes after the same one of cost `before`, which ended at
+// `end`.
 Start start_after(Start end, double before, const Problem& problem);
 
 // What the start model of the plan says of `problem`, number k of `model`, in its columns. Throws

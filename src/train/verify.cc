@@ -168,9 +168,15 @@ class Recount {
                            .stop = options_.stop};
     Monitor monitor(watched(limits, *asked.data, model_.problems.size(), Solver::dual), clock, k,
                     nobody);
-    return newton_may_follow(*asked.data, asked.dimension())
-               ? solve_in_turns(asked, Solver::dual, {}, monitor, pool_).alpha
-               : solve_dual(asked, {}, monitor, pool_).alpha;
+    const TrainOptions usual;
+    const SolverTask task = {.problems = std::span(&asked, 1),
+                             .monitors = std::span(&monitor, 1),
+                             .solver = Solver::dual,
+                             .asked = usual};
+    std::vector<Solution> found = newton_may_follow(*asked.data, asked.dimension())
+                                      ? solve_in_turns(task, pool_)
+                                      : traits_of(Solver::dual).solve(task, pool_);
+    return std::move(found[0].alpha);
   }
 
   const Model& model_;
@@ -257,9 +263,7 @@ std::string wrong_status(const Model& model) {
 Result<VerifyReport> verify(const Model& model, const Dataset& original,
                             const VerifyOptions& options) {
   return guard([&] {
-    if (!(options.gap > 0 && options.gap <= 1)) {
-      fail("usage.value", "gap: expected a number in (0, 1]");
-    }
+    take(validate({.gap = options.gap}));
     const PlainArithmetic plain;
     const StopToken stop(options.stop);
     Pool pool(options.threads, &stop);

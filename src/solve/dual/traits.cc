@@ -1,7 +1,5 @@
 #include "solve/traits.h"
 
-#include "solve/crawl.h"
-
 namespace hinge {
 namespace {
 
@@ -20,11 +18,7 @@ std::vector<Solution> solve_by_dual(const SolverTask& task, Pool& pool) {
   const DualSetup setup = {.common = task.common,
                            .float_weights = task.float_weights,
                            .quantised_rows = task.quantised_rows};
-  const Problem& problem = task.problems[0];
-  Monitor& monitor = task.monitors[0];
-  return only(task.may_change || has_changed(task.common.resume)
-                  ? solve_in_turns(problem, Solver::dual, setup, monitor, pool)
-                  : solve_dual(problem, setup, monitor, pool));
+  return only(solve_dual(task.problems[0], setup, task.monitors[0], pool));
 }
 
 }  // namespace
@@ -36,6 +30,7 @@ constexpr SolverTraits kDualTraits = {
     .alone = {.offered = true, .free_bias = true, .starts = Starts::at_proof, .checkpoints = true},
     .on_ranks = {.offered = true, .checkpoints = true},
     .check_ranks = check_dual_ranks,
+    .takes_turns = true,
     .takes_low_precision = true,
     .abreast = 4,
     .memory = memory_of_dual,

@@ -1,7 +1,5 @@
 #include "solve/traits.h"
 
-#include "solve/crawl.h"
-
 namespace hinge {
 namespace {
 
@@ -10,12 +8,7 @@ double memory_of_newton(const MemoryShape& shape) {
 }
 
 std::vector<Solution> solve_by_newton(const SolverTask& task, Pool& pool) {
-  const Problem& problem = task.problems[0];
-  Monitor& monitor = task.monitors[0];
-  if (!task.may_change && !has_changed(task.common.resume))
-    return only(solve_newton(problem, task.common, monitor, pool));
-  const DualSetup setup = {.common = task.common};
-  return only(solve_in_turns(problem, Solver::newton, setup, monitor, pool));
+  return only(solve_newton(task.problems[0], task.common, task.monitors[0], pool));
 }
 
 }  // namespace
@@ -25,6 +18,7 @@ constexpr SolverTraits kNewtonTraits = {
     .name = "newton",
     .losses = kHingeAlone,
     .alone = {.offered = true, .free_bias = true, .starts = Starts::anywhere, .checkpoints = true},
+    .takes_turns = true,
     .memory = memory_of_newton,
     .memory_is_for = "the matrices",
     .less_memory = "--solver dual needs less",
