@@ -12,11 +12,12 @@
 // Margins are kept by what they differ from kCorner, near which they mostly are: a difference has
 // less rounding than two margins. The gradient of a row is z - kCorner, its slack kCorner - z.
 //
+// Loops are filled up with rows of U = 0 and alpha = 0, of which every formula is finite.
+//
 // Functions of an argument type T take doubles, or vectors of doubles (simd/lanes.h) of which every
 // element is computed for itself; both give the same bits.
 //
-// To add a loss: a struct like Hinge, a value of LossKind, its case in visit_loss(), and a line in
-// the test.
+// To add a loss: ARCHITECTURE.md has the steps.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +48,7 @@ struct Hinge {
   static constexpr double kLowest = 0, kHighest = 1;  // of a share
   static constexpr double kCorner = 1;                // see above
   static constexpr bool kSmooth = false;              // whether slope() has no jumps
+  static constexpr bool kLinearGain = true;           // whether dual_gain() is alpha itself
   // A loss of straight pieces is, but for a constant,
   //   kLastSlope z + sum_k kJumps[k] max(0, kBreakpoints[k] - z):
   // its slope jumps by kJumps[k] at kBreakpoints[k], and is kLastSlope beyond the last of them.

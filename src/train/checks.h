@@ -16,6 +16,9 @@
 
 namespace hinge {
 
+// Refuses a loss that the solver does not take (usage.value).
+void check_loss(const Plan& plan);
+
 // Refuses what several ranks cannot do (mpi.unsupported).
 void check_ranks(const Plan& plan, int ranks);
 

@@ -40,6 +40,8 @@ struct TwoDoubles {
 // variable itself has not: a step that its last digit would spoil is not taken.
 template <class Loss, class Value>
 class PreciseDescent {
+  static_assert(Loss::kLinearGain, "what a step gains needs its curvature");
+
  public:
   PreciseDescent(const Problem& problem, const CsrView<Value>& m, std::vector<double>& alpha)
       : problem_(problem), m_(m), alpha_(alpha), w_(problem.dimension()) {

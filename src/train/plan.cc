@@ -195,7 +195,8 @@ Problem Plan::problem(std::span<const std::int8_t> y, double cost) const {
           .costs = row_weights,
           .cost = cost,
           .bias = origin.bias_feature,
-          .free_bias = origin.free_bias};
+          .free_bias = origin.free_bias,
+          .loss = loss};
 }
 
 Plan make_plan(const Dataset& data, const TrainOptions& options, std::span<const double> cost_path,
@@ -211,6 +212,7 @@ Plan make_plan(const Dataset& data, const TrainOptions& options, std::span<const
                .shape = comm == nullptr ? global_shape(data) : global_shape(data, *comm)};
   plan.choice = choose_solver(options, data, plan.shape, run.ranks());
   plan.gap = options.gap.value_or(plan.traits().default_gap);
+  check_loss(plan);
   if (comm != nullptr) check_ranks(plan, comm->size());
   if (plan.keeps_states && run.first()) {
     run.checkpoints.emplace(run.control.checkpoint, plan.warnings);

@@ -65,6 +65,7 @@ struct Plan {
   std::vector<double> row_weights = {};  // c_i; empty: all 1
   double total = 0;                      // sum of c_i
   double total_rounding = 0;             // of that sum and of U_i, as a share
+  LossKind loss = LossKind::hinge;
   Problem problem(std::span<const std::int8_t> y, double cost) const;
 
   // What the reports of all models have in common: labels, columns, origin.

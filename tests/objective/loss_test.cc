@@ -125,6 +125,29 @@ TYPED_TEST(LossContract, LineSearchFindsItsMinimum) {
   }
 }
 
+TYPED_TEST(LossContract, RowsThatCostNothingAddNothing) {
+  using Loss = TypeParam;
+  for (int round = 0; round < kRounds; ++round) {
+    const double z = this->margin(), gradient = Loss::dual_gradient(z);
+    EXPECT_EQ(Loss::dual_gain(0.0, 0.0), 0);
+    EXPECT_EQ(Loss::lower_bound(0.0, 0.0, z), 0);
+    EXPECT_EQ(Loss::gap(gradient, 0.0, 0.0), 0);
+    EXPECT_TRUE(std::isfinite(Loss::full_gradient(gradient, 0.0, 0.0)));
+    EXPECT_EQ(Loss::enclose_gain(0, 0).more, 0);
+    EXPECT_EQ(Loss::enclose_gain(0, 0).less, 0);
+  }
+}
+
+TYPED_TEST(LossContract, SaysWhetherItsGainIsLinear) {
+  using Loss = TypeParam;
+  bool linear = true;
+  for (int round = 0; round < kRounds; ++round) {
+    const double upper = this->upper(), alpha = upper * this->share();
+    linear = linear && Loss::dual_gain(alpha, upper) == alpha;
+  }
+  EXPECT_EQ(Loss::kLinearGain, linear);
+}
+
 TYPED_TEST(LossContract, MarginsAreKeptByTheirDifferenceFromTheCorner) {
   using Loss = TypeParam;
   for (int round = 0; round < kRounds; ++round) {

@@ -23,11 +23,19 @@ HINGE_ANYWHERE inline T smaller(T a, T b) {
   return a < b ? a : b;
 }
 
+// A row that costs nothing divides nothing by 0.
+template <class T>
+HINGE_ANYWHERE inline T at_least_tiny(T upper) {
+  const T tiny = T{} + std::numeric_limits<double>::min();
+  return larger(upper, tiny);
+}
+
 // l(z) = max(0, 1 - z)^2, l*(-a) = a^2/4 - a for a >= 0
 struct SquaredHinge {
   static constexpr double kLowest = 0, kHighest = std::numeric_limits<double>::infinity();
   static constexpr double kCorner = 1;
   static constexpr bool kSmooth = true;
+  static constexpr bool kLinearGain = false;
   static constexpr std::array<double, 0> kBreakpoints = {}, kJumps = {};
   static constexpr double kLastSlope = 0;
 
@@ -69,11 +77,11 @@ struct SquaredHinge {
   }
   template <class T>
   HINGE_ANYWHERE static inline T dual_gain(T alpha, T upper) {
-    return alpha - alpha * alpha / (4.0 * upper);
+    return alpha - alpha * alpha / (4.0 * at_least_tiny(upper));
   }
   template <class T>
   HINGE_ANYWHERE static inline T full_gradient(T gradient, T alpha, T upper) {
-    return gradient + alpha / (2.0 * upper);
+    return gradient + alpha / (2.0 * at_least_tiny(upper));
   }
   template <class T>
   HINGE_ANYWHERE static inline T lower_bound(T alpha, T upper, T z) {
@@ -117,6 +125,7 @@ struct TwoSided {
   static constexpr double kLowest = -1, kHighest = 1;
   static constexpr double kCorner = 0;
   static constexpr bool kSmooth = false;
+  static constexpr bool kLinearGain = false;
   static constexpr double kBreakpoints[] = {-kHalf, kHalf};
   static constexpr double kJumps[] = {1, 1};
   static constexpr double kLastSlope = 1;

@@ -27,6 +27,9 @@ namespace {
 
 template <class Loss, class Value>
 class DualDescent {
+  // Joins, leaps and multiples of a start look for the best step where D is a quadratic of it.
+  static_assert(Loss::kLinearGain, "join.h, leaps.h and begin_at_multiple() need its curvature");
+
  public:
   DualDescent(const Problem& problem, const CsrView<Value>& m, const DualSetup& setup,
               Monitor& monitor, Pool& pool)

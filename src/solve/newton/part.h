@@ -38,6 +38,8 @@ namespace hinge {
 template <class Value, class Loss>
 class NewtonPart {
   using Tuning = NewtonTuning;
+  // Between its ends a status rises with the slack by the steepness alone, and v gains what it has.
+  static_assert(Loss::kLinearGain && !Loss::kSmooth, "F'' needs the slope of its prox");
 
  public:
   // `unit`: of the costs u_i = unit c_i. To `touched` rows are added as passes touch them.

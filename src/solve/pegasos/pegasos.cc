@@ -312,6 +312,7 @@ std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const Peg
                                     std::span<Monitor> monitors, Pool& pool) {
   const double bias = problems[0].free_bias ? 0.0 : problems[0].bias;  // a feature of the rows
   const KernelFunction& kernel = setup.pegasos.kernel;
+  assert(problems[0].loss == LossKind::hinge);  // traits.cc offers no other
   // What several ranks do not do, traits.cc has refused.
   assert(setup.common.comm == nullptr ||
          (kernel.linear() && !problems[0].free_bias && !setup.pegasos.projection &&

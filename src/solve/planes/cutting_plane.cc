@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -406,6 +407,7 @@ double planes_memory(const Dataset& data, std::uint64_t dimension, Solver method
 
 Solution solve_planes(const Problem& problem, const PlanesSetup& setup, Monitor& monitor,
                       Pool& pool) {
+  assert(problem.loss == LossKind::hinge);  // traits.cc offers no other
   const SolverOptions& options = setup.common;
   const std::unique_ptr<Rows> rows = rows_of(problem, options, pool);
   // Ranks do without a sample: each would have to know how those of the others weigh.
