@@ -54,8 +54,8 @@ void check_name(std::string_view name) {
 }  // namespace
 
 std::string_view to_string(LabelKind kind) {
-  constexpr std::string_view kNames[] = {"whole numbers", "names", "real targets"};
-  return kNames[static_cast<std::size_t>(kind)];
+  constexpr std::string_view kKindNames[] = {"whole numbers", "names", "real targets"};
+  return kKindNames[static_cast<std::size_t>(kind)];
 }
 
 struct ClassNames::List {
