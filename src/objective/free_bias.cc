@@ -6,17 +6,14 @@
 #include <tuple>
 #include <utility>
 
+#include "objective/tuning.h"
+
 namespace hinge {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kFar = 3;       // a window is so many times as wide as the last crossing was far,
-constexpr double kFirst = 0.01;  // at first so wide,
-constexpr double kLeastSteps = 50;          // and holds about so many steps at least
-constexpr double kWiden = 16, kWidest = 1;  // where the crossing is not inside
-constexpr double kCrowd = 10;  // more steps than one in so many are first put into buckets
-constexpr std::size_t kBuckets = 128;
+using Tuning = FreeBiasTuning;
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 struct PlacedSteps {
   std::span<const double> places, sizes;
   std::span<const std::uint64_t> cuts;
@@ -29,21 +26,22 @@ struct Window {
 
 // Cuts a window down to the bucket with the crossing; leaves it if that is not inside.
 Window narrow(const PlacedSteps& steps, double slope, const Window& window, Pool& pool) {
-  using Sums = std::array<double, kBuckets + 2>;  // by bucket; below and above all of them too
+  // By bucket; below and above all of them too.
+  using Sums = std::array<double, Tuning::kBuckets + 2>;
   std::vector<Sums> parts(steps.cuts.size() - 1);
-  const double scale = static_cast<double>(kBuckets) / (window.to - window.from);
+  const double scale = static_cast<double>(Tuning::kBuckets) / (window.to - window.from);
   if (!std::isfinite(scale)) return window;  // as narrow as can be
   pool.run(parts.size(), [&](std::size_t block) {
     Sums sums = {};
     for (std::uint64_t k = steps.cuts[block]; k < steps.cuts[block + 1]; ++k) {
       const double bucket = (steps.places[k] - window.from) * scale + 1;
       // What is no number (a forged checkpoint can bring it) has no bucket, but must go somewhere.
-      const double known = bucket > 0 ? std::min(bucket, kBuckets + 1.0) : 0.0;
+      const double known = bucket > 0 ? std::min(bucket, Tuning::kBuckets + 1.0) : 0.0;
       sums[static_cast<std::size_t>(known)] += steps.size(k);
     }
     parts[block] = sums;
   });
-  for (std::size_t bucket = 0; bucket < kBuckets + 1; ++bucket) {
+  for (std::size_t bucket = 0; bucket < Tuning::kBuckets + 1; ++bucket) {
     for (const Sums& part : parts) slope += part[bucket];
     if (!(slope > 0)) continue;
     if (bucket == 0) break;
@@ -58,7 +56,6 @@ Window narrow(const PlacedSteps& steps, double slope, const Window& window, Pool
 // The steps in a window, and the slope before them.
 std::pair<double, std::vector<SlopeStep>> inside(const PlacedSteps& steps, double slope,
                                                  const Window& window, Pool& pool) {
-  constexpr std::uint64_t kRun = 64;  // steps that are first counted, since mostly there are none
   struct Part {
     double below = 0;
     std::vector<SlopeStep> near;
@@ -66,8 +63,9 @@ std::pair<double, std::vector<SlopeStep>> inside(const PlacedSteps& steps, doubl
   std::vector<Part> parts(steps.cuts.size() - 1);
   pool.run(parts.size(), [&](std::size_t block) {
     Part part;
-    for (std::uint64_t from = steps.cuts[block]; from < steps.cuts[block + 1]; from += kRun) {
-      const std::uint64_t to = std::min(from + kRun, steps.cuts[block + 1]);
+    for (std::uint64_t from = steps.cuts[block]; from < steps.cuts[block + 1];
+         from += Tuning::kStepsAtOnce) {
+      const std::uint64_t to = std::min(from + Tuning::kStepsAtOnce, steps.cuts[block + 1]);
       double near = 0;
       for (std::uint64_t k = from; k < to; ++k) {
         const double below = steps.places[k] < window.from ? 1.0 : 0.0;
@@ -118,11 +116,14 @@ Crossing CrossingSearch::find(std::span<const double> places, std::span<const do
                               Pool& pool) {
   const PlacedSteps steps = {.places = places, .sizes = sizes, .cuts = cuts};
   const auto count = static_cast<double>(places.size());
-  for (double half = window_;; half = half > 0 && half < kWidest ? kWiden * half : kInfinity) {
+  for (double half = window_;;
+       half = half > 0 && half < Tuning::kWidest ? Tuning::kWiden * half : kInfinity) {
     const bool all = !(half < kInfinity);
     Window window;
     if (!all) window = {.from = guess - half, .to = guess + half};
-    if (!all && density_ * 2 * half > count / kCrowd) window = narrow(steps, slope, window, pool);
+    if (!all && density_ * 2 * half > count / Tuning::kCrowd) {
+      window = narrow(steps, slope, window, pool);
+    }
     auto [before, near] = inside(steps, slope, window, pool);
     double risen = 0;
     for (const SlopeStep& step : near) risen += step.size;
@@ -134,22 +135,20 @@ Crossing CrossingSearch::find(std::span<const double> places, std::span<const do
     if (!all && width > 0) density_ = static_cast<double>(near.size()) / width;
     const Crossing crossing = find_crossing(before, near);
     const double far = std::abs(crossing.at - guess);
-    window_ = std::max({window_ < kInfinity ? window_ / 2 : kFirst, kFar * far,
-                        density_ > 0 ? kLeastSteps / density_ : 0.0});
+    window_ = std::max({window_ < kInfinity ? window_ / 2 : Tuning::kFirst, Tuning::kFar * far,
+                        density_ > 0 ? Tuning::kLeastSteps / density_ : 0.0});
     return crossing;
   }
 }
 
 void balance(const Problem& problem, std::span<double> alpha) {
-  constexpr double kSmall = 1e-6;  // of the heavier side
-  constexpr int kRounds = 3;       // sums of what was changed are rounded too
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < Tuning::kBalances; ++round) {
     double sides[2] = {};  // of y = -1 and of y = +1
     for (std::uint64_t i = 0; i < alpha.size(); ++i) sides[problem.y[i] > 0 ? 1 : 0] += alpha[i];
     const int heavier = sides[1] > sides[0] ? 1 : 0;
     double excess = sides[heavier] - sides[1 - heavier];
     if (excess == 0) return;
-    if (excess > kSmall * sides[heavier]) {
+    if (excess > Tuning::kMaxMoved * sides[heavier]) {
       const double keep = sides[1 - heavier] / sides[heavier];
       for (std::uint64_t i = 0; i < alpha.size(); ++i) {
         if ((problem.y[i] > 0 ? 1 : 0) == heavier) alpha[i] *= keep;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "objective/tuning.h"
+
 namespace hinge {
 
 double LineSearch::minimum() {
@@ -70,9 +72,6 @@ std::vector<Breakpoint> LineSearch::breakpoints_in(std::size_t bucket) const {
 
 namespace {
 
-constexpr std::size_t kTrials = 16;  // asked for in a round
-constexpr int kRounds = 60;          // no search takes as many
-
 // Where the minimum lies: f' < 0 just beyond `left`, f' >= 0 just beyond `right`.
 struct Bracket {
   double left, right;
@@ -85,8 +84,9 @@ struct Bracket {
 void choose_trials(const Bracket& in, double even, std::vector<double>& trials) {
   const double width = in.right - in.left;
   trials.clear();
-  for (std::size_t k = 1; k <= kTrials / 2; ++k) {
-    trials.push_back(in.left + width * static_cast<double>(k) / (kTrials / 2 + 1));
+  for (std::size_t k = 1; k <= LineSearchTuning::kTrials / 2; ++k) {
+    trials.push_back(in.left +
+                     width * static_cast<double>(k) / (LineSearchTuning::kTrials / 2 + 1));
   }
   for (const double near : {0.0, 1e-5, 1e-3, 2e-2}) {
     trials.push_back(even + near * width);
@@ -133,7 +133,7 @@ double minimum_on_ranks(const Ray& ray, SlopeSteps steps, const BreakpointsIn& b
     if (a * in.right + in.slope + in.step < 0) in = {in.right, ray.t_max, in.slope + in.step, 0};
   }
   std::vector<double> trials;
-  for (int round = 0; round < kRounds && in.step > 0; ++round) {
+  for (int round = 0; round < LineSearchTuning::kMaxRounds && in.step > 0; ++round) {
     const double width = in.right - in.left;
     const double at_left = a * in.left + in.slope, at_right = a * in.right + in.slope + in.step;
     // f' may leap at a breakpoint; where it would be 0 if it rose evenly.

@@ -6,30 +6,23 @@
 
 #include "base/random.h"
 #include "data/survey.h"
+#include "solve/tuning.h"
 
 namespace hinge {
 namespace {
 
 constexpr std::uint64_t kWindowStream = 0x77696e;
 
-// A run has at most so many rows where labels lie mixed. On ccat, imdb and covtype runs of 64 rows
-// gave the same results as runs of one, in about half the time where rows outgrow the caches.
-constexpr std::uint64_t kMixedRun = 64;
-// A run has at most so many rows where neighbours have the same label; such runs are mixed in
-// windows of about so many bytes, which are to fit a cache. Pegasos then ends, on sorted ccat, imdb
-// and covtype, at gaps at most 7 % above those on mixed rows, in about a third more time.
-constexpr std::uint64_t kSortedRun = 4, kWindowBytes = 256 << 10;
-// A window has at least and at most so many rows. The two were not measured apart.
-constexpr std::uint64_t kLeastWindow = 64, kMostWindow = 4096;
-
 }  // namespace
 
 Neighbours neighbours_in(const Dataset& data, std::uint64_t most) {
-  if (labels_lie_mixed(data)) return {.run = std::clamp<std::uint64_t>(most, 1, kMixedRun)};
+  if (labels_lie_mixed(data))
+    return {.run = std::clamp<std::uint64_t>(most, 1, BatchTuning::kMixedRun)};
   const std::uint64_t value_bytes = data.precision() == Precision::f32 ? 4 : 8;
   const std::uint64_t row_bytes = data.nonzeros() / data.rows() * (4 + value_bytes) + 32;
-  return {.run = std::clamp<std::uint64_t>(most, 1, kSortedRun),
-          .window = std::clamp<std::uint64_t>(kWindowBytes / row_bytes, kLeastWindow, kMostWindow),
+  return {.run = std::clamp<std::uint64_t>(most, 1, BatchTuning::kSortedRun),
+          .window = std::clamp<std::uint64_t>(BatchTuning::kWindowBytes / row_bytes,
+                                              BatchTuning::kLeastWindow, BatchTuning::kMaxWindow),
           .mix = true};
 }
 

@@ -8,13 +8,10 @@
 #include "data/columns.h"
 #include "data/survey.h"
 #include "solve/crawl.h"
+#include "solve/tuning.h"
 
 namespace hinge {
 namespace {
-
-constexpr std::uint64_t kMostColumns = 2500;
-
-constexpr std::uint64_t kMostOnRanks = 200'000;  // columns
 
 // Focus takes the same steps however many ranks there are; descent takes more rounds the more ranks
 // share columns. But every plane is as long as the columns. Rounds to a gap of 1e-3, on two (and
@@ -24,7 +21,7 @@ constexpr std::uint64_t kMostOnRanks = 200'000;  // columns
 //   dual       320        35 (125)       57                      21 (32)
 SolverChoice choose_on_ranks(const GlobalShape& shape, int ranks) {
   const std::uint64_t columns = std::min(shape.features, shape.nonzeros);
-  if (columns > kMostOnRanks) {
+  if (columns > ChoiceTuning::kMaxColumnsOfFocusOnRanks) {
     return {Solver::dual, fmt::format("{} columns are many, for {} ranks", columns, ranks)};
   }
   return {Solver::focus, fmt::format("{} ranks share rows of {} columns", ranks, columns)};
@@ -50,8 +47,8 @@ SolverChoice choose_on_ranks(const GlobalShape& shape, int ranks) {
 SolverChoice choose_alone(const TrainOptions& options, const Dataset& data) {
   SolverChoice choice = {Solver::dual};
   std::uint64_t occurring = data.features();
-  if (occurring > kMostColumns) {
-    choice.columns = count_columns(data, kMostColumns);
+  if (occurring > ChoiceTuning::kMaxColumnsOfNewton) {
+    choice.columns = count_columns(data, ChoiceTuning::kMaxColumnsOfNewton);
     occurring = choice.columns.value_or(occurring);
   }
   const auto rows = static_cast<double>(data.rows()),
@@ -62,11 +59,11 @@ SolverChoice choose_alone(const TrainOptions& options, const Dataset& data) {
     choice.because = "no row has a feature";
     return choice;
   }
-  if (columns > static_cast<double>(kMostColumns)) {
+  if (columns > static_cast<double>(ChoiceTuning::kMaxColumnsOfNewton)) {
     choice.because = fmt::format("{:.0f} columns are many", columns);
     return choice;
   }
-  if (rows < 4 * columns) {
+  if (rows < ChoiceTuning::kLeastRowsPerColumn * columns) {
     choice.because = fmt::format("there are only {:.2g} rows a column", rows / columns);
     return choice;
   }
@@ -75,15 +72,25 @@ SolverChoice choose_alone(const TrainOptions& options, const Dataset& data) {
                                              : std::ranges::max(options.path);
   const double hardness = cost * mean_square(data);
   const double gap = options.gap.value_or(kDefaultGap);
-  const bool full = static_cast<double>(data.nonzeros()) > 0.25 * rows * columns;
-  const bool tight = gap <= 1e-5;
-  const double easy = rows >= 200'000 ? (tight ? 0 : 0.1) : (tight ? 0.4 : 2);
-  const bool few = rows < 20 * columns;
-  const bool newton = few                              ? hardness > (columns <= 500 ? 30 : 1000)
-                      : hardness > 30                  ? true
-                      : columns <= 150 && rows >= 5000 ? hardness > easy
-                      : columns <= 300 && rows >= 5000 ? full && gap <= 1e-4 && hardness >= 1
-                                                       : false;
+  const bool full =
+      static_cast<double>(data.nonzeros()) > ChoiceTuning::kFullShare * rows * columns;
+  const bool tight = gap <= ChoiceTuning::kTightGap;
+  const double easy =
+      rows >= ChoiceTuning::kVeryManyRows
+          ? (tight ? ChoiceTuning::kHardOfVeryManyRowsTight : ChoiceTuning::kHardOfVeryManyRows)
+          : (tight ? ChoiceTuning::kHardOfFewColumnsTight : ChoiceTuning::kHardOfFewColumns);
+  const double hard_of_few = columns <= ChoiceTuning::kColumnsOfFewRows
+                                 ? ChoiceTuning::kHardOfFewRows
+                                 : ChoiceTuning::kHardOfFewRowsAndManyColumns;
+  const bool few = rows < ChoiceTuning::kManyRowsPerColumn * columns;
+  const bool many = rows >= ChoiceTuning::kManyRows;
+  const bool newton =
+      few                                            ? hardness > hard_of_few
+      : hardness > ChoiceTuning::kHard               ? true
+      : columns <= ChoiceTuning::kFewColumns && many ? hardness > easy
+      : columns <= ChoiceTuning::kMoreColumns && many
+          ? full && gap <= ChoiceTuning::kSmallGap && hardness >= ChoiceTuning::kHardOfMoreColumns
+          : false;
   if (newton) choice.solver = Solver::newton;
   choice.because =
       fmt::format("there are {:.2g} rows a column and C |x|^2 is {:.2g}", rows / columns, hardness);

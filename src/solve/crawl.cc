@@ -8,47 +8,31 @@
 
 #include "base/error.h"
 #include "data/memory.h"
+#include "solve/tuning.h"
 
 namespace hinge {
-namespace {
-
-// Work that a run may take: on data that could be less than a megabyte of text, that of some
-// seconds for all problems together, but for each at least so many passes; on other data so many
-// for each. Nothing is judged before a part of it is done.
-constexpr double kMostWork = 8e9, kFewPasses = 100, kPasses = 10'000;
-constexpr double kSmallText = 1e6, kLeastValue = 4, kLeastRow = 2;  // bytes
-constexpr double kJudgeAfter = 0.4;
-
-// Cutting planes come nearer with every step: on small data those that are lost beyond doubt are
-// found out after this share of the work, a tenth of a second.
-constexpr double kLostAfter = 0.0125;
-
-// Newton follows where descent, after this share of the work that newton would take, is on its way
-// to take so many times as much; but not before there was any work to speak of.
-constexpr double kChangeAfter = 0.5, kChangeAbove = 2, kLeastWork = 1e6;
-
-constexpr std::uint64_t kMostSmaller = 2500;    // of rows and columns the smaller number
-constexpr double kMostMemory = 128.0 * 0x1p20;  // bytes, or as many as the rows take
-constexpr double kRoundingGap = 1e-6;           // below it a stall is rounding, most likely
-
-}  // namespace
 
 Limits watched(Limits limits, const Dataset& rows, std::size_t problems, Solver solver) {
   limits.pass_work = static_cast<double>(rows.nonzeros()) + 10 * static_cast<double>(rows.rows());
   limits.iteration_work = 1000 + 2 * static_cast<double>(rows.features());
-  const double text = kLeastValue * static_cast<double>(rows.nonzeros()) +
-                      kLeastRow * static_cast<double>(rows.rows());
-  const double most = text < kSmallText ? std::max(kMostWork / static_cast<double>(problems),
-                                                   kFewPasses * limits.pass_work)
-                                        : std::max(kMostWork, kPasses * limits.pass_work);
-  limits.pace = {.least = kJudgeAfter * most, .most = most};
-  if (cutting_planes(solver) && text < kSmallText) limits.pace.soonest = kLostAfter * most;
+  const double text = CrawlTuning::kLeastBytesOfValue * static_cast<double>(rows.nonzeros()) +
+                      CrawlTuning::kLeastBytesOfRow * static_cast<double>(rows.rows());
+  const double most =
+      text < CrawlTuning::kSmallText
+          ? std::max(CrawlTuning::kMaxWorkOfSmall / static_cast<double>(problems),
+                     CrawlTuning::kLeastPassesOfSmall * limits.pass_work)
+          : std::max(CrawlTuning::kMaxWorkOfSmall, CrawlTuning::kMaxPasses * limits.pass_work);
+  limits.pace = {.least = CrawlTuning::kJudgeAfter * most, .most = most};
+  if (cutting_planes(solver) && text < CrawlTuning::kSmallText) {
+    limits.pace.soonest = CrawlTuning::kJudgePlanesAfter * most;
+  }
   return limits;
 }
 
 bool newton_may_follow(const Dataset& rows, std::uint64_t columns) {
-  return std::min(rows.rows(), columns) <= kMostSmaller &&
-         newton_memory(rows, columns) <= std::max(kMostMemory, training_memory(rows, 1).rows);
+  return std::min(rows.rows(), columns) <= CrawlTuning::kMaxSmallerSide &&
+         newton_memory(rows, columns) <=
+             std::max(CrawlTuning::kMaxMemory, training_memory(rows, 1).rows);
 }
 
 std::vector<Solution> solve_in_turns(const SolverTask& task, Pool& pool) {
@@ -56,8 +40,9 @@ std::vector<Solution> solve_in_turns(const SolverTask& task, Pool& pool) {
   Monitor& monitor = task.monitors[0];
   const PaceLimit lasting = monitor.limits().pace;
   const double newton = newton_work(*problem.data, problem.data->features());
-  const PaceLimit soon = {.least = std::max(kLeastWork, kChangeAfter * newton),
-                          .most = std::max(kLeastWork, kChangeAbove * newton)};
+  const PaceLimit soon = {
+      .least = std::max(CrawlTuning::kLeastWork, CrawlTuning::kChangeAfter * newton),
+      .most = std::max(CrawlTuning::kLeastWork, CrawlTuning::kChangeAbove * newton)};
   struct Turn {
     Solver solver;
     PaceLimit pace;
@@ -77,8 +62,8 @@ std::vector<Solution> solve_in_turns(const SolverTask& task, Pool& pool) {
     Solution solution = turns[turn].solver == Solver::dual
                             ? solve_dual(problem, dual, monitor, pool)
                             : solve_newton(problem, from, monitor, pool);
-    const bool lost =
-        monitor.crawls() || (solution.stalled && monitor.last().relative_gap > kRoundingGap);
+    const bool lost = monitor.crawls() ||
+                      (solution.stalled && monitor.last().relative_gap > CrawlTuning::kRoundingGap);
     if (!lost || turn + 1 == turns.size()) {
       solution.changed = turn > 0;
       solution.iterations += monitor.before().iteration;

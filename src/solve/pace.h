@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/archive.h"
+#include "solve/tuning.h"
 
 namespace hinge {
 
@@ -28,7 +29,7 @@ class Pace {
   // come twice.
   bool crawls(double work, double gap, double target) {
     if (limit_.most == 0 || target == 0) return false;
-    if (work > kApart * records_.back().work) records_.push_back({work, gap});
+    if (work > CrawlTuning::kApart * records_.back().work) records_.push_back({work, gap});
     const double from = limit_.soonest > 0 ? std::min(limit_.soonest, limit_.least) : limit_.least;
     if (work < from || gap <= target) return false;
     std::size_t at = records_.size() - 1;
@@ -49,8 +50,6 @@ class Pace {
   }
 
  private:
-  static constexpr double kApart = 1.05;  // from one record that is kept to the next
-
   struct Record {
     double work = 0, gap = 1;
     void archive(Archive& archive) { archive(work, gap); }

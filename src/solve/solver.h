@@ -17,12 +17,9 @@
 #include "ranks/comm.h"
 #include "simd/simd.h"
 #include "solve/monitor.h"
+#include "solve/tuning.h"
 
 namespace hinge {
-
-// A signal finds a solver anywhere, most often in the middle of a pass, which then ends with
-// Interrupted. For so many seconds more it may measure what it has, lest the best be passed over.
-constexpr double kLastLook = 0.3;
 
 struct QuantisedRows;  // rows/quantised_rows.h
 

@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "base/archive.h"
+#include "solve/tuning.h"
 
 namespace hinge {
 
@@ -16,11 +17,13 @@ class StallWatch {
   bool stalled(double gap, bool waves) {
     idle_ = !gaps_.empty() && gaps_.back() == gap ? idle_ + 1 : 0;
     gaps_.push_back(gap);
-    const std::size_t window = waves && gap >= kRoundingGap ? kLongWindow : kWindow;
+    const std::size_t window =
+        waves && gap >= StallTuning::kRoundingGap ? StallTuning::kLongWindow : StallTuning::kWindow;
     if (gaps_.size() <= window) return false;
     const double before = gaps_[gaps_.size() - 1 - window];
-    if (gaps_.size() > kLongWindow) gaps_.pop_front();
-    return gap == before || (gap < kRoundingGap && gap > 0.999 * before);
+    if (gaps_.size() > StallTuning::kLongWindow) gaps_.pop_front();
+    return gap == before ||
+           (gap < StallTuning::kRoundingGap && gap > StallTuning::kRoundingLeft * before);
   }
 
   std::uint64_t idle() const { return idle_; }  // passes in which nothing changed, up to now
@@ -28,9 +31,6 @@ class StallWatch {
   void archive(Archive& archive) { archive(gaps_, idle_); }
 
  private:
-  static constexpr std::size_t kWindow = 50, kLongWindow = 400;
-  static constexpr double kRoundingGap = 1e-9;  // above, slow progress is not rounding
-
   std::deque<double> gaps_;
   std::uint64_t idle_ = 0;
 };

@@ -7,27 +7,17 @@
 
 #include "data/memory.h"
 #include "solve/monitor.h"
+#include "solve/tuning.h"
 
 namespace hinge {
-namespace {
-
-constexpr std::uint64_t kFirstEpochs = 5;  // more gain little
-// After a signal: until when it goes on, and until when what it found is looked at.
-constexpr double kLastSeconds = 0.25, kLeastSeconds = 0.05, kLastGrace = 0.55;
-constexpr double kLastWork = 1e8, kVisit = 16;  // a thread: values, and what a visit costs besides
-constexpr double kMostBytes = 0x1p30;           // that a sweep after a signal may take
-constexpr std::uint64_t kMostAlpha = std::uint64_t{32} << 20;  // dual variables that are kept
-
-}  // namespace
-
 SweepLimit first_sweep(const TrainOptions& options, double now, std::uint64_t rows,
                        const std::atomic<bool>* stop) {
-  SweepLimit limit = {.seconds = now + kSweepShare * (options.time_limit - now),
-                      .steps = kFirstEpochs * rows,
+  SweepLimit limit = {.seconds = now + SweepTuning::kShare * (options.time_limit - now),
+                      .steps = SweepTuning::kEpochs * rows,
                       .stop = stop};
   if (options.max_passes > 0) {
     const double most =
-        kSweepShare * static_cast<double>(options.max_passes) * static_cast<double>(rows);
+        SweepTuning::kShare * static_cast<double>(options.max_passes) * static_cast<double>(rows);
     limit.steps = std::min(limit.steps, static_cast<std::uint64_t>(std::max(1.0, most)));
   }
   return limit;
@@ -36,24 +26,25 @@ SweepLimit first_sweep(const TrainOptions& options, double now, std::uint64_t ro
 SweepLimit last_sweep(double now, double ago, const Dataset& rows, std::size_t problems,
                       std::uint64_t memory, int threads) {
   const double bytes = training_memory(rows, problems, {.planes = problems}).work;
-  if (bytes > (memory > 0 ? static_cast<double>(memory) / 4 : kMostBytes)) return {};
+  if (bytes > (memory > 0 ? static_cast<double>(memory) / 4 : SweepTuning::kMaxBytes)) return {};
   const auto count = static_cast<double>(rows.rows());
-  const double step =
-      (static_cast<double>(rows.nonzeros()) / count + kVisit) * static_cast<double>(problems);
-  return {.seconds = now + std::max(kLeastSeconds, kLastSeconds - ago),
-          .steps = static_cast<std::uint64_t>(std::clamp(kLastWork * threads / step, 1.0, count)),
-          .grace = kLastGrace};
+  const double step = (static_cast<double>(rows.nonzeros()) / count + SweepTuning::kVisit) *
+                      static_cast<double>(problems);
+  return {.seconds = now + std::max(SweepTuning::kLeastSeconds, SweepTuning::kLastSeconds - ago),
+          .steps = static_cast<std::uint64_t>(
+              std::clamp(SweepTuning::kLastWork * threads / step, 1.0, count)),
+          .grace = SweepTuning::kLastGrace};
 }
 
 std::vector<Solution> sweep(std::span<const Problem> problems, const TrainOptions& options,
                             const SweepLimit& limit, const Stopwatch& clock, const StopToken& stop,
                             Pool& pool) {
   // A group a thread, of two problems or more: the bits of one are the same among any others.
-  const std::size_t groups =
-      std::clamp<std::size_t>(problems.size() / 2, 1,
-                              std::max(static_cast<std::size_t>(pool.threads()),
-                                       (problems.size() + kSweepClasses - 1) / kSweepClasses));
-  const bool keeps_alpha = problems[0].data->rows() <= kMostAlpha / problems.size();
+  const std::size_t groups = std::clamp<std::size_t>(
+      problems.size() / 2, 1,
+      std::max(static_cast<std::size_t>(pool.threads()),
+               (problems.size() + SweepTuning::kClasses - 1) / SweepTuning::kClasses));
+  const bool keeps_alpha = problems[0].data->rows() <= SweepTuning::kMaxAlpha / problems.size();
   const std::function<void(const Progress&)> nobody;
   const PegasosSetup how = {
       .common = {.seed = options.seed, .simd = &choose_simd(options.instruction_set)},

@@ -29,9 +29,6 @@ struct SweepLimit {
 // may take, and a few epochs at most.
 SweepLimit first_sweep(const TrainOptions& options, double now, std::uint64_t rows,
                        const std::atomic<bool>* stop);
-constexpr double kSweepShare = 0.2;
-
-constexpr std::uint64_t kSweepClasses = 32;  // most classes of a sweep of Pegasos over the rows
 
 // After a signal, which came so many seconds ago: what can be done before anybody minds, with time
 // left to prove it. By the clock, but also by counts: a step of many classes on long rows takes its

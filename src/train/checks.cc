@@ -16,6 +16,7 @@
 #include "base/range.h"
 #include "data/columns.h"
 #include "solve/sweep.h"
+#include "solve/tuning.h"
 
 namespace hinge {
 namespace {
@@ -109,13 +110,13 @@ TrainingMemory check_memory(const Dataset& data, const GlobalShape& shape,
   SweepShape sweep;
   if (traits.sweeps) {
     sweep.kernel = !options.pegasos.kernel.linear();
-    sweep.planes = std::min(planes, kSweepClasses * (sweep.kernel ? 1 : threads));
+    sweep.planes = std::min(planes, SweepTuning::kClasses * (sweep.kernel ? 1 : threads));
     if (options.pegasos.budget > 0) sweep.planes = planes;
     sweep.threads = threads;
     sweep.batch = options.pegasos.batch == 0 ? data.rows() : options.pegasos.batch;
     sweep.start = start;
   } else if (planes > 1 && (std::isfinite(options.time_limit) || options.max_passes > 0)) {
-    sweep.planes = std::min(planes, kSweepClasses * threads);  // the one that comes first
+    sweep.planes = std::min(planes, SweepTuning::kClasses * threads);  // the one that comes first
   }
   TrainingMemory need = training_memory(data, planes, sweep);
   const std::size_t abreast = costs_abreast(traits, planes);

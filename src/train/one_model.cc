@@ -15,6 +15,7 @@
 #include "proof/outward.h"
 #include "proof/witness.h"
 #include "solve/crawl.h"
+#include "solve/tuning.h"
 #include "train/checkpoint_writer.h"
 #include "train/last_digits.h"
 #include "train/ranked.h"
@@ -193,7 +194,8 @@ void OneModel::begin_problem(Group& group, std::size_t k) {
   group.y.push_back(signs(plan_.data, model.problems[k].label));
   const Problem& problem = group.problems.emplace_back(problem_of(group.y.back()));
   Limits limits = plan_.limits;
-  if (limits.passes > 0) limits.passes -= std::min(fallback_.passes(), kSweepShare * limits.passes);
+  if (limits.passes > 0)
+    limits.passes -= std::min(fallback_.passes(), SweepTuning::kShare * limits.passes);
   group.monitors.emplace_back(limits, run_.clock, k, observer_,
                               k == group.first ? group.states() : nullptr);
   if (group.joined) {

@@ -15,6 +15,7 @@
 #include "proof/outward.h"
 #include "solve/crawl.h"
 #include "solve/sweep.h"
+#include "solve/tuning.h"
 #include "train/checks.h"
 #include "train/ranked.h"
 
@@ -118,7 +119,8 @@ void choose_precision(Plan& plan, const Survey& seen, Run& run) {
 // rows.
 std::size_t sweeps_of(std::size_t problems, int threads) {
   const std::size_t wanted =
-      std::max(static_cast<std::size_t>(threads), (problems + kSweepClasses - 1) / kSweepClasses);
+      std::max(static_cast<std::size_t>(threads),
+               (problems + SweepTuning::kClasses - 1) / SweepTuning::kClasses);
   return std::min(wanted, problems / 2);
 }
 
@@ -127,7 +129,7 @@ CheckpointGroups new_groups(const Plan& plan, const Run& run) {
   CheckpointGroups groups;
   if (!plan.report_template.model.kernel.linear()) {
     // Classes share one budget of support rows, so that they must be solved together.
-    const std::size_t together = plan.options.pegasos.budget > 0 ? problems : kSweepClasses;
+    const std::size_t together = plan.options.pegasos.budget > 0 ? problems : SweepTuning::kClasses;
     for (std::size_t first = 0; first < problems; first += together) {
       groups.push_back({.first = first, .last = std::min(problems, first + together)});
     }
