@@ -212,13 +212,13 @@ class CheckpointTest(MpiCase):
         for solver in ("dual", "focus"):
             with self.subTest(solver):
                 self.mpi(3, "train", "d.svm", "m", "--gap", "1e-5", "--solver", solver, "--checkpoint", "c",
-                         "--every", "0.001", "--max-passes", "10")
+                         "--every", "1e-6", "--max-passes", "10")
                 self.mpi(2, "train", "d.svm", "m", "--resume", "c", "--require-converged")
                 self.check_proof("m", "d.svm", 1e-5)
 
     def test_one_process_and_several_ranks_differ(self):
         self.hinge("generate", "d.svm", "--like", "real-sim", "--rows", "3000")
-        self.hinge("train", "d.svm", "m", "--gap", "1e-12", "--solver", "focus", "--checkpoint", "c", "--every", "0.001",
+        self.hinge("train", "d.svm", "m", "--gap", "1e-12", "--solver", "focus", "--checkpoint", "c", "--every", "1e-6",
                    "--max-passes", "20")
         run = self.mpi(2, "train", "d.svm", "m", "--resume", "c", code=80)
         self.assertEqual(run.err.count("[checkpoint.mismatch]"), 1, run)
