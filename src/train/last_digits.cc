@@ -160,10 +160,9 @@ std::string why_rounding(const Problem& problem, double gap, const Proof& proof)
   });
   const double share = std::min(1.0, proof.plain_rounding / proof.primal);
   return fmt::format(
-      "values up to {:.2g} and C = {:g}: rounding alone may be {:.4g} % of the objective; scale "
-      "the "
-      "data",
-      largest, problem.cost, std::round(1e4 * share) / 100);
+      "values up to {:.2g} and C = {:g}: rounding alone may be {:.2g} % of the objective; scale "
+      "the data",
+      largest, problem.cost, 100 * share);
 }
 
 }  // namespace

@@ -118,11 +118,12 @@ class KillTest(MpiCase):
 class ResumeTest(MpiCase):
     @at_length("kills in numbers")
     def test_killed_and_resumed_on_other_numbers_of_ranks(self):
-        self.hinge("generate", "d.svm", "--like", "real-sim", "--rows", "3000")
+        # Each run must take seconds longer than it has until it is killed.
+        self.hinge("generate", "d.svm", "--like", "ccat", "--rows", "12000")
         for solver in ("dual", "focus"):
             with self.subTest(solver):
-                process = self.launch(3, "train", "d.svm", "m", "--gap", "1e-14", "--solver", solver, "-n", "1",
-                                      "--checkpoint", "c", "--every", "0.05", "--time-limit", "60")
+                process = self.launch(3, "train", "d.svm", "m", "--gap", "1e-14", "-c", "30", "--solver", solver,
+                                      "-n", "1", "--checkpoint", "c", "--every", "0.05", "--time-limit", "60")
                 deadline = time.monotonic() + 30
                 while not (self.dir / "c.previous").exists():
                     self.assertLess(time.monotonic(), deadline, "no checkpoint")
