@@ -256,8 +256,23 @@ bool looks_like_tensor_file(std::string_view head) {
 }
 
 bool looks_like_tensor_file(std::string_view head, std::string_view format) {
-  return looks_like_tensor_file(head) &&
-         head.substr(0, 4096).find(format) != std::string_view::npos;
+  if (!looks_like_tensor_file(head)) return false;
+  // Quotes within a text of JSON have a backslash before them: a name or a label that says the same
+  // is not taken for the member.
+  constexpr std::string_view kSpace = " \t\r\n", kName = R"("format")";
+  const auto value = fmt::format(R"("{}")", format);
+  std::string_view rest = head.substr(0, 4096);
+  const auto take = [&rest](std::string_view text) {
+    rest.remove_prefix(std::min(rest.find_first_not_of(kSpace), rest.size()));
+    if (!rest.starts_with(text)) return false;
+    rest.remove_prefix(text.size());
+    return true;
+  };
+  for (auto at = rest.find(kName); at != std::string_view::npos; at = rest.find(kName)) {
+    rest.remove_prefix(at);
+    if (take(kName) && take(":") && take(value)) return true;
+  }
+  return false;
 }
 
 TensorFile TensorFile::read(const std::string& path, std::string_view kind) {

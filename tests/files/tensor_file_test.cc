@@ -107,6 +107,20 @@ class TensorFile : public testing::Test {
   testing::TempFolder folder_{testing::memory_folder()};
 };
 
+TEST_F(TensorFile, AFormatIsTheMemberOfThatName) {
+  const auto looks = [](const std::string& header) {
+    return looks_like_tensor_file(pack(header, ""), "hinge.model");
+  };
+  EXPECT_TRUE(looks(R"({"__metadata__":{"format":"hinge.model"}})"));
+  EXPECT_TRUE(
+      looks("{\"__metadata__\": {\"status\": \"format\",\n \"format\" : \t\"hinge.model\"}}"));
+  EXPECT_FALSE(looks(R"({"__metadata__":{"format":"hinge.models"}})"));
+  EXPECT_FALSE(looks(R"({"__metadata__":{"format":"pt","by":"hinge.model"}})"));
+  EXPECT_FALSE(looks(R"({"__metadata__":{"name":"\"format\":\"hinge.model\""}})"));
+  EXPECT_FALSE(looks(R"({"__metadata__":{"format")"));
+  EXPECT_FALSE(looks(R"({"__metadata__":{"format": )"));
+}
+
 TEST_F(TensorFile, RoundTripOfEveryType) {
   const std::vector<std::uint8_t> u8 = {0, 1, 255};
   const std::vector<std::uint32_t> u32 = {0, 4294967295U};
