@@ -140,7 +140,7 @@ class DualDescent {
     for (std::uint64_t i = 0; i < lane_.rows(); ++i) {
       if (lane_.curvature(i) > 0) lane_.alpha[i] *= factor;
     }
-    bias_.begin_at(start.w.back(), factor);
+    if (bias_.is_free()) bias_.begin_at(start.w.back(), factor);
     iterate_.is_zero = false;
     solution_.rows_touched += lane_.rows();
   }
@@ -188,6 +188,9 @@ class DualDescent {
     progress.primal = exact_.primal();
     progress.dual = exact_.bound();
     progress.relative_gap = exact_.relative_gap();
+    if (epochs_.on_ranks() && progress.relative_gap <= monitor_.limits().gap) {
+      progress.relative_gap = std::max(progress.relative_gap, exact_.relative_gap_from_scratch());
+    }
     progress.active_rows = exact_.active_rows();
     progress.step = epochs_.share_joined();
     return monitor_.report(progress);

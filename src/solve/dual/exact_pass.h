@@ -57,6 +57,14 @@ class ExactPass {
   double relative_gap() const {
     return primal() > 0 ? std::max(0.0, (primal() - bound_) / primal()) + best_point_.noise() : 0.0;
   }
+  // On ranks: the same by w as the variables say, which becomes w. Joins only carry it on.
+  double relative_gap_from_scratch() {
+    keep_best();
+    lane_.recompute_weights();
+    comm_->sum(iterate_.w);
+    const double dual = Problem::dual(square(iterate_.w), gain_);
+    return primal() > 0 ? std::max(0.0, (primal() - dual) / primal()) : 0.0;
+  }
   std::uint64_t active_rows() const {
     return comm_ == nullptr ? lane_.working.items().size() : active_on_ranks_;
   }
@@ -79,6 +87,7 @@ class ExactPass {
                        epochs_.passes()),
            "scale the data, or lower --cost");
     }
+    gain_ = found.sums.gain;
     const double dual = raise_bound(found);
     offer_point(found, gap_asked);
     gap_before_ = std::exchange(gap_, best_point_.primal() - dual);
@@ -260,6 +269,7 @@ class ExactPass {
   BestPoint<Loss> best_point_;
   std::vector<double>* unkept_ = nullptr;  // the best point is this one, and as yet only this one
   double gap_ = 0, gap_before_ = 0;
+  double gain_ = 0;  // of all variables in D, in the last pass
 };
 
 }  // namespace hinge

@@ -115,10 +115,12 @@ class Lane {
     return epoch(descent, low_precision.float_weights(), rules, rows_touched, stop, saw);
   }
 
-  // Returns by how much the part of D that is not w's has grown since store().
+  // Returns by how much the part of D that is not w's has grown since store(), but for rows of
+  // zeros: theirs does not depend on how far lanes go.
   double gain() const {
     double sum = 0;
     for (const Row& row : working.items()) {
+      if (row.curvature == 0) continue;
       const double upper = problem_.upper(row.row);
       sum += Loss::dual_gain(row.alpha, upper) - Loss::dual_gain(alpha[row.row], upper);
     }
@@ -126,7 +128,7 @@ class Lane {
   }
 
   // What epochs made of the variables becomes theirs, by row; or `share` in [0, 1] of the way that
-  // each went.
+  // each went, but for rows of zeros, whose first visit has found what is best for good.
   void store() {
     for (const Row& row : working.items()) {
       alpha[row.row] = row.alpha;
@@ -136,6 +138,7 @@ class Lane {
   void store(double share) {
     if (share == 1) return store();
     for (Row& row : working.items()) {
+      if (row.curvature == 0) continue;
       const double upper = problem_.upper(row.row), from = alpha[row.row];
       row.alpha =
           std::clamp(from + share * (row.alpha - from), Loss::lowest(upper), Loss::highest(upper));
