@@ -128,7 +128,8 @@ Start part_of(std::span<const std::byte> state, const Problem& problem, const Gl
   }
   Start start = {std::move(joined.all.w), {}};
   for (std::uint64_t i = 0; i < rows; ++i) {
-    start.alpha.push_back(std::clamp(alpha[shape.first_row + i], 0.0, problem.upper(i)));
+    start.alpha.push_back(
+        std::clamp(alpha[shape.first_row + i], problem.lowest(i), problem.highest(i)));
   }
   return start;
 }

@@ -17,7 +17,8 @@ namespace {
 void fit(std::vector<double>& alpha, const Problem& before, const Problem& now) {
   for (std::uint64_t i = 0; i < alpha.size(); ++i) {
     const double upper = now.upper(i), had = before.upper(i);
-    alpha[i] = had > 0 ? std::min(alpha[i] * (upper / had), upper) : 0.0;
+    const double moved = had > 0 ? alpha[i] * (upper / had) : 0.0;
+    alpha[i] = std::clamp(moved, now.lowest(i), now.highest(i));
   }
 }
 

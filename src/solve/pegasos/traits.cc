@@ -25,6 +25,8 @@ std::vector<Solution> solve_by_pegasos(const SolverTask& task, Pool& pool) {
   PegasosSetup setup = {
       .common = task.common, .pegasos = task.asked.pegasos, .kernel_memory = task.kernel_memory};
   setup.pegasos.kernel = task.kernel;
+  // On ranks each would count the steps behind a start by its own rows.
+  if (task.common.comm != nullptr) setup.common.start = {};
   return solve_pegasos(task.problems, setup, task.monitors, pool);
 }
 

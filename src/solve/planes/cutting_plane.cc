@@ -144,10 +144,16 @@ class CuttingPlane {
     primal_ = square / 2 + problem_.cost * risk_.begin(w);
     check_finite(primal_);
     lay(0);
-    if (given && !start_[0].alpha.empty()) lay_witness(start_[0].alpha);
+    if (given && is_proved(start_[0])) lay_witness(start_[0].alpha);
     if (method_ == Solver::focus) focus_.begin(given);
     best_.clear();
     begun_ = true;
+  }
+
+  // Whether the start has dual variables: of all rows, on whichever ranks these are.
+  bool is_proved(const Start& start) const {
+    const SignedRows& rows = risk_.rows();
+    return rows.rows().total(start.alpha.size() == rows.size() ? 0.0 : 1.0) == 0;
   }
 
   // The plane of a dual point, which makes the bound begin where it was; the plane at the start
