@@ -1,4 +1,4 @@
-// Mutator of the targets that read our container (base/tensor_file.h): edits the header as JSON,
+// Mutator of the targets that read our container (files/tensor_file.h): edits the header as JSON,
 // the metadata values as the JSON they hold, the arrays as numbers, and then mends lengths and
 // checksums, so that what is behind them is reached. Sometimes it leaves them broken.
 #pragma once

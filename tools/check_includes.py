@@ -41,7 +41,7 @@ LAYERS = {
     "train": BELOW_SOLVERS | {"proof", "model"},
     "tune": BELOW_SOLVERS | {"proof", "model", "train"},
     "compare": BELOW_SOLVERS | {"proof", "model", "train"},
-    "stream": {"base", "files", "simd", "data", "objective", "model", "solve", "solve/pegasos"},
+    "stream": {"base", "files", "simd", "data", "objective", "model", "solve"},
 }
 SEES_ALL = {"src/file_kind.cc", "src/options.cc"}  # at most three
 PUBLIC_FOR_SIMD = {"hinge/dataset.h", "hinge/kernel.h"}

@@ -1289,7 +1289,7 @@ class Binary(Scenes):
         self.hinge("verify", "m", "d.svm")
 
     def test_B16_mode_follows_umask_and_the_old_file(self):
-        """While unfinished it is 0600: tests/base/output_file_test.cc, UnfinishedFilesAreNobodyElsesToRead."""
+        """While unfinished it is 0600: tests/files/output_file_test.cc, UnfinishedFilesAreNobodyElsesToRead."""
         for command, name in ((("train", "d.svm", "m"), "m"), (("convert", "d.svm", "e.hinge"), "e.hinge")):
             self.hinge(*command, umask=0o027)
             self.assertEqual(stat.S_IMODE((self.dir / name).stat().st_mode), 0o640)

@@ -138,12 +138,12 @@ struct LastRows {
   HINGE_INLINE DualRows view(double cost) const { return {gradient, alpha, factor, 8, cost}; }
 };
 
-struct Lanes {
+struct SumsOfEight {
   Four loss[2] = {}, gain[2] = {}, squares[2] = {};
 };
 
 template <class Loss, bool kFactors>
-HINGE_INLINE void sums_of_eight(const DualRows& rows, std::size_t k, Lanes& sums) {
+HINGE_INLINE void sums_of_eight(const DualRows& rows, std::size_t k, SumsOfEight& sums) {
   const Four zero = {};
   for (std::size_t f = 0; f < 2; ++f, k += 4) {
     const Four g = load_four(rows.gradient + k), alpha = load_four(rows.alpha + k);
@@ -160,7 +160,7 @@ HINGE_INLINE void sums_of_eight(const DualRows& rows, std::size_t k, Lanes& sums
 
 template <class Loss>
 HINGE_INLINE DualSums sums_body(const DualRows& rows) {
-  Lanes sums;
+  SumsOfEight sums;
   std::size_t k = 0;
   if (rows.factor == nullptr) {
     for (; k + 8 <= rows.size; k += 8) sums_of_eight<Loss, false>(rows, k, sums);

@@ -85,9 +85,9 @@ class Newton {
     }
     if (options_.resume.empty() && report()) return;  // at w = 0
     system_.emplace(problem_, simd_, pool_);
-    SignedRows<Value> rows(NewtonRows<Value>(m_, simd_, pool_),
-                           {problem_.y.begin(), problem_.y.end()},
-                           {problem_.costs.begin(), problem_.costs.end()}, problem_);
+    NewtonSignedRows<Value> rows(NewtonRows<Value>(m_, simd_, pool_),
+                                 {problem_.y.begin(), problem_.y.end()},
+                                 {problem_.costs.begin(), problem_.costs.end()}, problem_);
     whole_.emplace(std::move(rows), problem_.cost, problem_, *system_, simd_, pool_,
                    solution_.rows_touched);
     whole_->best();

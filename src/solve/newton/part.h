@@ -43,8 +43,8 @@ class NewtonPart {
 
  public:
   // `unit`: of the costs u_i = unit c_i. To `touched` rows are added as passes touch them.
-  NewtonPart(SignedRows<Value> rows, double unit, const Problem& problem, NewtonSystem& system,
-             const Simd& simd, Pool& pool, std::uint64_t& touched)
+  NewtonPart(NewtonSignedRows<Value> rows, double unit, const Problem& problem,
+             NewtonSystem& system, const Simd& simd, Pool& pool, std::uint64_t& touched)
       : problem_(problem),
         rows_(std::move(rows)),
         unit_(unit),
@@ -80,7 +80,7 @@ class NewtonPart {
   NewtonPart(const NewtonPart&) = delete;
   NewtonPart& operator=(const NewtonPart&) = delete;
 
-  const SignedRows<Value>& rows() const { return rows_; }
+  const NewtonSignedRows<Value>& rows() const { return rows_; }
   std::uint64_t size() const { return rows_.size(); }
 
   double primal() const { return Problem::primal(problem_.square(w), unit_ * sums_.loss); }
@@ -391,7 +391,7 @@ class NewtonPart {
   }
 
   const Problem& problem_;
-  SignedRows<Value> rows_;
+  NewtonSignedRows<Value> rows_;
   double unit_;
   double total_;          // sum of c_i
   double curvature_ = 0;  // mean of u_i |x_i|^2, by a sample

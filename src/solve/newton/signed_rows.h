@@ -16,11 +16,11 @@
 namespace hinge {
 
 template <class Value>
-class SignedRows {
+class NewtonSignedRows {
  public:
   // `costs`: c_i, or empty: all 1.
-  SignedRows(NewtonRows<Value> rows, std::vector<std::int8_t> y, std::vector<double> costs,
-             const Problem& problem)
+  NewtonSignedRows(NewtonRows<Value> rows, std::vector<std::int8_t> y, std::vector<double> costs,
+                   const Problem& problem)
       : rows_(std::move(rows)),
         y_(std::move(y)),
         costs_(std::move(costs)),
@@ -46,7 +46,8 @@ class SignedRows {
   bool zero(std::uint64_t i) const { return bias_ == 0 && rows_.zero(i); }
 
   // Some of these rows, in this order.
-  SignedRows part(std::span<const std::uint64_t> chosen, const Problem& problem, Pool& pool) const {
+  NewtonSignedRows part(std::span<const std::uint64_t> chosen, const Problem& problem,
+                        Pool& pool) const {
     std::vector<std::int8_t> y(chosen.size());
     std::vector<double> costs(costs_.empty() ? 0 : chosen.size());
     for (std::size_t k = 0; k < chosen.size(); ++k) y[k] = y_[chosen[k]];
@@ -80,7 +81,7 @@ struct ChangeOfSum {
 template <class Value>
 class StatusChanges {
  public:
-  StatusChanges(const SignedRows<Value>& rows, ChangeOfSum& sum) : all_(rows), out_(sum) {
+  StatusChanges(const NewtonSignedRows<Value>& rows, ChangeOfSum& sum) : all_(rows), out_(sum) {
     out_.changed = 0;
   }
   void add(std::uint64_t row, double by) {
@@ -105,7 +106,7 @@ class StatusChanges {
     out_.changed += std::exchange(size_, 0);
   }
 
-  const SignedRows<Value>& all_;
+  const NewtonSignedRows<Value>& all_;
   ChangeOfSum& out_;
   std::size_t size_ = 0;
   double sum_ = 0;

@@ -50,13 +50,13 @@ HINGE_INLINE double slope_body(const SmoothedRows& rows, double t) {
   return sum_lanes(sums);
 }
 
-struct Lanes {
+struct SumsOfEight {
   Four loss[2] = {}, gain[2] = {}, bound[2] = {};
 };
 
 template <class Loss, bool kCosts>
 HINGE_INLINE void move_eight(const SmoothedRows& rows, std::size_t k, double t, double* z,
-                             double* status, Lanes& sums) {
+                             double* status, SumsOfEight& sums) {
   const Four zero = {};
   for (std::size_t f = 0; f < 2; ++f, k += 4) {
     const Four moved = load_four(rows.z + k) + t * load_four(rows.d + k);
@@ -73,7 +73,7 @@ HINGE_INLINE void move_eight(const SmoothedRows& rows, std::size_t k, double t, 
 
 template <class Loss>
 HINGE_INLINE SmoothedSums move_body(const SmoothedRows& rows, double t, double* z, double* status) {
-  Lanes sums;
+  SumsOfEight sums;
   std::size_t k = 0;
   if (rows.cost == nullptr) {
     for (; k + 8 <= rows.size; k += 8) {
