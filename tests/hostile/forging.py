@@ -11,7 +11,7 @@ from support import Container
 from trial import GIB, Trial
 
 DAMAGED = 80
-BEGINNING = 16  # bytes by which a container is told, and then by the name of its format, such as hinge.dataset
+BEGINNING = 16  # bytes by which a container is told, and then by a member such as "format":"hinge.dataset"
 FORGERIES = 8  # of each file
 
 CONTAINER_READERS = ("info x", "predict d.svm x out", "evaluate d.svm x", "verify x d.svm", "verify x d.svm --prove",
@@ -61,7 +61,8 @@ class Forging(Trial):
                 run = self.command(reader)
                 self.expect(run.code != 81, f"a forged {kind} asks for more than {self.memory >> 30} GiB")
                 if not mended and kind != "liblinear" and forged != original:
-                    known = forged[:BEGINNING] == original[:BEGINNING] and Container(original).metadata["format"].encode() in forged
+                    member = f'"format":"{Container(original).metadata["format"]}"'.encode()
+                    known = forged[:BEGINNING] == original[:BEGINNING] and member in forged
                     self.judge(run, kind, known, reader)
 
     def command(self, line, **how):
