@@ -259,7 +259,7 @@ bool looks_like_tensor_file(std::string_view head, std::string_view format) {
   if (!looks_like_tensor_file(head)) return false;
   // Quotes within a text of JSON have a backslash before them: a name or a label that says the same
   // is not taken for the member.
-  constexpr std::string_view kSpace = " \t\r\n", kName = R"("format")";
+  static constexpr std::string_view kSpace = " \t\r\n", kName = R"("format")";
   const auto value = fmt::format(R"("{}")", format);
   std::string_view rest = head.substr(0, 4096);
   const auto take = [&rest](std::string_view text) {
