@@ -145,8 +145,9 @@ std::string verdict(const Comparison& all) {
   const SolverRun& first = all.runs[order[0]];
   const std::string& name = first.name;
   if (first.status != StopReason::converged) {
-    return fmt::format("none reached {}; {} came closest: gap {:.2g} after {} s", goals(all), name,
-                       first.certificate.relative_gap, figure(first.seconds));
+    const bool alone = all.gap_absolute == 0 && all.gap_per_row == 0 && all.target == 0;
+    return fmt::format("none reached {}; {} came closest: {}{:.2g} after {} s", goals(all), name,
+                       alone ? "" : "gap ", first.certificate.relative_gap, figure(first.seconds));
   }
   std::string text = fmt::format("{} {} {}: {} s, {} passes", name,
                                  all.runs.size() == 1 ? "reached" : "was first to", goals(all),
