@@ -127,16 +127,30 @@ std::string slower(const SolverRun& run, const SolverRun& first) {
   return ratio > 1 ? fmt::format(">{:.2f}", ratio) : "-";
 }
 
+// "gap 0.001", "primal - bound 3 or primal 7"
+std::string goals(const Comparison& all) {
+  std::string text;
+  const auto add = [&](const char* name, double goal) {
+    if (goal > 0) text += fmt::format("{}{} {:g}", text.empty() ? "" : " or ", name, goal);
+  };
+  add("gap", all.gap);
+  add("primal - bound", all.gap_absolute);
+  add("gap per row", all.gap_per_row);
+  add("primal", all.target);
+  return text;
+}
+
 std::string verdict(const Comparison& all) {
   const std::vector<std::size_t> order = ranking(all);
   const SolverRun& first = all.runs[order[0]];
   const std::string& name = first.name;
   if (first.status != StopReason::converged) {
-    return fmt::format("none reached gap {:g}; {} came closest: {:.2g} after {} s", all.gap, name,
-                       first.certificate.relative_gap, figure(first.seconds));
+    const bool alone = all.gap_absolute == 0 && all.gap_per_row == 0 && all.target == 0;
+    return fmt::format("none reached {}; {} came closest: {}{:.2g} after {} s", goals(all), name,
+                       alone ? "" : "gap ", first.certificate.relative_gap, figure(first.seconds));
   }
-  std::string text = fmt::format("{} {} gap {:g}: {} s, {} passes", name,
-                                 all.runs.size() == 1 ? "reached" : "was first to", all.gap,
+  std::string text = fmt::format("{} {} {}: {} s, {} passes", name,
+                                 all.runs.size() == 1 ? "reached" : "was first to", goals(all),
                                  figure(first.seconds), figure(first.data_passes));
   const SolverRun* fewest = &first;
   for (const SolverRun& run : all.runs) {
@@ -225,9 +239,17 @@ Json to_json(const Comparison& all) {
          {"relative_to_ocas", reference ? to_json(relative_to(run, *reference)) : Json()},
          {"trace", trace}});
   }
-  return {{"data", escape(all.data)}, {"rows", all.rows},       {"features", all.features},
-          {"nonzeros", all.nonzeros}, {"classes", all.classes}, {"cost", all.cost},
-          {"gap", all.gap},           {"threads", all.threads}, {"runs", runs}};
+  Json object = {{"data", escape(all.data)}, {"rows", all.rows},       {"features", all.features},
+                 {"nonzeros", all.nonzeros}, {"classes", all.classes}, {"cost", all.cost},
+                 {"gap", all.gap},           {"threads", all.threads}};
+  Origin asked;
+  asked.gap = all.gap;
+  asked.gap_absolute = all.gap_absolute;
+  asked.gap_per_row = all.gap_per_row;
+  asked.target = all.target;
+  add_goals(object, asked);
+  object.add("runs", runs);
+  return object;
 }
 
 Result<void> Compare::save_svg(const Comparison& all) const {
@@ -303,7 +325,8 @@ void add_compare(CLI::App& app, Action& action) {
         ->group(fmt::format("Options of the solver {}", info.solver));
   }
   command->get_option("--gap")->description(
-      "every solver stops when (primal - bound)/primal <= G (a number in (0, 1]; default 0.001)");
+      "every solver stops when (primal - bound)/primal <= G (a number in (0, 1]; default 0.001, or "
+      "none where another goal is given)");
   command->get_option("--time-limit")->description("stop each solver after S seconds (>= 0)");
   command->get_option("--max-passes")
       ->description("stop each solver after N passes over the data (a whole number > 0)");

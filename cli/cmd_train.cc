@@ -159,6 +159,7 @@ Json Train::to_json(const Dataset& rows, const std::vector<TrainReport>& reports
       {"rows", model.origin.rows},         {"features", rows.features()},
       {"nonzeros", model.origin.nonzeros}, {"classes", Json::list_of(class_names(model))}};
   if (!model.origin.because.empty()) object.add("because", model.origin.because);
+  add_goals(object, model.origin);
   if (options.path.empty() && !reports[0].why.empty()) object.add("why", reports[0].why);
   if (options.path.empty()) add_certificate(object, reports[0]);
   add_counts(object, all);
@@ -386,14 +387,15 @@ Result<void> Train::prepare() {
     model_path = default_model_path(data.sources);
   }
   if (uses_pegasos(options)) {
-    if (require_converged && !options.gap) {
-      usage("--require-converged needs --gap: Pegasos asks for none of its own");
+    const bool goal = options.gap || has_other_goal(options);
+    if (require_converged && !goal) {
+      usage("--require-converged needs --gap, or another goal: Pegasos asks for none of its own");
     }
     if (!start_path.empty() && !options.pegasos.kernel.linear()) {
       usage_value("--start: training with a kernel begins at 0");
     }
     // Who wants a trace wants values in it.
-    const bool sparse = !options.gap && options.pegasos.check_every == 0 && resume_path.empty();
+    const bool sparse = !goal && options.pegasos.check_every == 0 && resume_path.empty();
     if (!trace_path.empty() && sparse) {
       options.pegasos.check_every = 1;
     }
@@ -587,7 +589,7 @@ void add_train(CLI::App& app, Action& action) {
       ->type_name("S")
       ->check(CLI::Range(1.0, 1e9));
   command->add_flag("--require-converged", train->require_converged,
-                    "exit with 3 if the gap was not reached");
+                    "exit with 3 if no goal was reached");
   command->add_flag("--json", train->json, "print one JSON object on stdout");
   train->replacing.add_to(*command);
   train->reporter.add_to(*command);

@@ -381,6 +381,21 @@ Result<void> DataArguments::check_classes(const Dataset& rows) const {
   return error;
 }
 
+Json goals_json(const Origin& asked) {
+  Json goals = Json::object();
+  if (asked.gap > 0) goals.add("gap", asked.gap);
+  if (asked.gap_absolute > 0) goals.add("gap_absolute", asked.gap_absolute);
+  if (asked.gap_per_row > 0) goals.add("gap_per_row", asked.gap_per_row);
+  if (asked.target > 0) goals.add("target", asked.target);
+  return goals;
+}
+
+void add_goals(Json& object, const Origin& asked) {
+  if (asked.gap_absolute > 0 || asked.gap_per_row > 0 || asked.target > 0) {
+    object.add("goals", goals_json(asked));
+  }
+}
+
 Json trace_json(const Progress& p) {
   return {{"seconds", p.seconds},
           {"problem", p.problem},

@@ -208,6 +208,9 @@ nb::dict origin_of(const Model& model) {
   d["because"] = o.because;
   d["cost"] = o.cost;
   d["gap"] = o.gap;
+  d["gap_absolute"] = o.gap_absolute;
+  d["gap_per_row"] = o.gap_per_row;
+  d["target"] = o.target;
   d["bias_feature"] = o.bias_feature;
   d["free_bias"] = o.free_bias;
   d["row_weights"] = o.row_weights;
@@ -264,6 +267,12 @@ class Trace {
     add("dual", [](const Progress& p) { return p.dual; });
     add("relative_gap", [](const Progress& p) { return p.relative_gap; });
     add("active_rows", [](const Progress& p) { return p.active_rows; });
+    add("planes", [](const Progress& p) { return p.planes; });
+    add("step", [](const Progress& p) { return p.step; });
+    add("objective_rows", [](const Progress& p) { return p.objective_rows; });
+    add("search_rows", [](const Progress& p) { return p.search_rows; });
+    add("objective_seconds", [](const Progress& p) { return p.objective_seconds; });
+    add("search_seconds", [](const Progress& p) { return p.search_seconds; });
     return d;
   }
 
@@ -480,6 +489,7 @@ NB_MODULE(_core, m) {
                    })
       .def_ro("features", &Model::features)
       .def_ro("index_base", &Model::index_base)
+      .def_ro("reject", &Model::reject)
       .def_prop_ro("stream", [](const Model& model) { return model.stream.has_value(); })
       .def_prop_ro("origin", &origin_of)
       .def_prop_ro("kernel", &kernel_of)

@@ -309,6 +309,18 @@ std::vector<Row> make_rows() {
               "stop when (primal - bound)/primal <= G, which is proved, not guessed; default "
               "0.001, with pegasos none"},
              kGap, [](Options& o, double value) { o.gap = value; }),
+      number({"gap-absolute", "", "X", "", "",
+              "stop when primal - bound <= X; of several goals the first that is reached ends the "
+              "run, and with another one no --gap is asked that is not given"},
+             kPositive, [](Options& o, double value) { o.gap_absolute = value; }),
+      number({"gap-per-row", "", "X", "", "",
+              "stop when (primal - bound)/(C * rows) <= X, as the active-set paper does"},
+             kPositive, [](Options& o, double value) { o.gap_per_row = value; }),
+      number(
+          {"target", "", "P", "", "",
+           "stop when primal <= P, however far the bound is; end, too, where the bound shows that "
+           "no point has such a value"},
+          kPositive, [](Options& o, double value) { o.target = value; }),
       {.info = {"tolerance", "e", "E", "", "", "LIBLINEAR's tolerance, read as --gap E/100"},
        .range = kTolerance.words(),
        .set = set_tolerance},
@@ -357,7 +369,7 @@ std::vector<Row> make_rows() {
       whole<std::uint64_t>(
           {"epochs", "", "N", "", "",
            "stop after N epochs, each of which looks at as many rows as there "
-           "are; 20 unless --epochs, --steps or --gap is given"},
+           "are; 20 unless --epochs, --steps or a goal such as --gap is given"},
           kAtLeastOne, [](Options& o, std::uint64_t value) { o.pegasos.epochs = value; },
           kPegasosAlone),
       whole<std::uint64_t>(
@@ -393,7 +405,7 @@ std::vector<Row> make_rows() {
       whole<std::uint64_t>(
           {"check-every", "", "N", "", "",
            "compute primal and bound every N epochs (two or three passes over the "
-           "data each); default: ever further apart if a gap is asked, else at "
+           "data each); default: ever further apart if a goal is asked, else at "
            "the end"},
           kAtLeastOne, [](Options& o, std::uint64_t value) { o.pegasos.check_every = value; },
           kPegasosAlone),
@@ -488,6 +500,14 @@ bool uses_pegasos(const TrainOptions& options) {
          (options.solver == Solver::automatic && !options.pegasos.kernel.linear());
 }
 
+bool has_other_goal(const TrainOptions& options) {
+  return options.gap_absolute > 0 || options.gap_per_row > 0 || options.target > 0;
+}
+
+double asked_gap(const TrainOptions& options, double usual) {
+  return options.gap.value_or(has_other_goal(options) ? 0 : usual);
+}
+
 bool has_option(Solver solver, const OptionInfo& option) {
   return option.solver.empty() ||
          (solver != Solver::automatic && option.solver == solvers_with(traits_of(solver).options));
@@ -524,6 +544,9 @@ std::vector<std::pair<std::string, std::string>> describe(const TrainOptions& o)
   add(true, "cost", o.path.empty() ? fmt::format("{}", o.cost) : costs);
   add(o.lambda > 0, "lambda", o.lambda);
   add(o.gap.has_value(), "gap", o.gap.value_or(0));
+  add(o.gap_absolute > 0, "gap-absolute", o.gap_absolute);
+  add(o.gap_per_row > 0, "gap-per-row", o.gap_per_row);
+  add(o.target > 0, "target", o.target);
   add(true, "solver", to_string(o.solver));
   add(o.bias > 0 && !o.free_bias, "bias", o.bias);
   add(o.free_bias, "bias", "free");
@@ -607,9 +630,16 @@ void check_pegasos(const TrainOptions& o) {
     check(kernel == KernelFunction{} && p.budget == 0,
           "--gamma, --coef0, --degree and --budget need --kernel rbf, poly or sigmoid");
   } else {
-    check(!o.gap || kernel.positive_definite(),
-          "--gap: this kernel is no inner product (sigmoid, or poly with coef0 < 0), and no "
-          "bound can be proved");
+    const std::string_view gap = o.gap                ? "--gap"
+                                 : o.gap_absolute > 0 ? "--gap-absolute"
+                                 : o.gap_per_row > 0  ? "--gap-per-row"
+                                                      : "";
+    if (!gap.empty() && !kernel.positive_definite()) {
+      fail("usage.value",
+           fmt::format("{}: this kernel is no inner product (sigmoid, or poly with coef0 < 0), and "
+                       "no bound can be proved",
+                       gap));
+    }
     check(kernel.kind != KernelKind::rbf || kernel.coef0 == 0,
           "--coef0: the kernel rbf has none; poly and sigmoid have");
     check(kernel.kind == KernelKind::poly || kernel.degree == KernelFunction{}.degree,
@@ -651,6 +681,9 @@ Result<void> validate(const TrainOptions& o) {
     check(o.path.empty() || o.lambda == 0, "give several costs or --lambda, not both");
     check(o.path.empty() || o.pegasos.kernel.linear(), "--kernel: takes one cost, not several");
     if (o.gap) check_in(kGap, *o.gap, "gap");
+    if (o.gap_absolute != 0) check_in(kPositive, o.gap_absolute, "gap_absolute");
+    if (o.gap_per_row != 0) check_in(kPositive, o.gap_per_row, "gap_per_row");
+    if (o.target != 0) check_in(kPositive, o.target, "target");
     check_in(kBias, std::abs(o.bias), "bias");
     check_ends(kThreads, o.threads, "threads");
     if (o.time_limit != kInfinity && !kSeconds.contains(o.time_limit)) {

@@ -52,6 +52,9 @@ TEST(Options, DescribedOptionsComeBack) {
       {"path", {"0.01:100:5"}},
       {"lambda", {"3e-5"}},
       {"gap", {"0.25"}},
+      {"gap-absolute", {"12.5"}},
+      {"gap-per-row", {"1e-4"}},
+      {"target", {"345.6"}},
       {"tolerance", {"0.1"}},
       {"solver", {"dual", "focus"}},
       {"bias", {"2.5", "free"}},
@@ -149,12 +152,41 @@ TEST(Options, SeveralCosts) {
   }
 }
 
+TEST(Options, Goals) {
+  EXPECT_EQ(with("gap-absolute", "1e-8").gap_absolute, 1e-8);
+  EXPECT_EQ(with("gap-per-row", "2").gap_per_row, 2);
+  EXPECT_EQ(with("target", "1e300").target, 1e300);
+  for (const char* name : {"gap-absolute", "gap-per-row", "target"}) {
+    expect_refused(name, kNoNumbers);
+    expect_refused(name, {"0", "-1", "1e301"});
+    EXPECT_TRUE(has_other_goal(with(name, "5"))) << name;
+    EXPECT_FALSE(with(name, "5").gap) << name;
+    EXPECT_EQ(asked_gap(with(name, "5"), 0.1), 0) << name;
+  }
+  EXPECT_FALSE(has_other_goal({.gap = 0.5}));
+  EXPECT_EQ(asked_gap({}, 0.1), 0.1);
+  EXPECT_EQ(asked_gap({.gap = 0.5}, 0.1), 0.5);
+  EXPECT_EQ(asked_gap({.gap = 0.5, .target = 3}, 0.1), 0.5);
+  // Where nothing can be proved, a primal value can be reached all the same.
+  for (const char* name : {"gap", "gap-absolute", "gap-per-row", "target"}) {
+    TrainOptions options = with(name, "0.5");
+    options.pegasos.kernel = {.kind = KernelKind::sigmoid, .gamma = 0.1};
+    EXPECT_EQ(validate(options).ok(), std::string_view(name) == "target") << name;
+  }
+}
+
 TEST(Options, EveryOptionCanBeSet) {
   const std::map<std::string_view, std::string_view> samples = {
-      {"lambda", "0.5"},   {"tolerance", "0.1"}, {"class-weight", "1=2"}, {"time-limit", "5"},
-      {"max-passes", "3"}, {"memory", "2G"},     {"gap", "0.01"},         {"epochs", "3"},
-      {"steps", "100"},    {"t0", "7"},          {"check-every", "2"},    {"gamma", "0.5"},
-      {"budget", "10"},    {"planes", "30"},     {"mu", "0.1"},           {"path", "1e-3:1e3:20"}};
+      {"lambda", "0.5"},       {"tolerance", "0.1"},
+      {"class-weight", "1=2"}, {"time-limit", "5"},
+      {"max-passes", "3"},     {"memory", "2G"},
+      {"gap", "0.01"},         {"epochs", "3"},
+      {"steps", "100"},        {"t0", "7"},
+      {"check-every", "2"},    {"gamma", "0.5"},
+      {"budget", "10"},        {"planes", "30"},
+      {"mu", "0.1"},           {"path", "1e-3:1e3:20"},
+      {"gap-absolute", "3"},   {"gap-per-row", "0.01"},
+      {"target", "70"}};
   for (const OptionInfo& info : train_option_table()) {
     const auto sample = samples.find(info.name);
     const std::string_view text = sample != samples.end() ? sample->second : info.fallback;
@@ -464,6 +496,11 @@ TEST(Options, ValidateKnowsTheSameRanges) {
   }
   for (const double bad : {0.0, -1.0, 1.5, std::nan("")}) {
     EXPECT_TRUE(refused([&](TrainOptions& o) { o.gap = bad; })) << bad;
+  }
+  for (const double bad : {-1.0, std::nan(""), kInfinity}) {
+    EXPECT_TRUE(refused([&](TrainOptions& o) { o.gap_absolute = bad; })) << bad;
+    EXPECT_TRUE(refused([&](TrainOptions& o) { o.gap_per_row = bad; })) << bad;
+    EXPECT_TRUE(refused([&](TrainOptions& o) { o.target = bad; })) << bad;
   }
   for (const double bad : {std::nan(""), kInfinity, -kInfinity}) {
     EXPECT_TRUE(refused([&](TrainOptions& o) { o.bias = bad; })) << bad;

@@ -52,8 +52,11 @@ struct Comparison {
   std::uint64_t features = 0;
   std::uint64_t nonzeros = 0;
   std::size_t classes = 0;
-  double cost = 1;               // C, also where lambda was given
-  double gap = 0;                // that was asked of all
+  double cost = 1;  // C, also where lambda was given
+  double gap = 0;   // what was asked of all, as in Origin; 0 = nothing
+  double gap_absolute = 0;
+  double gap_per_row = 0;
+  double target = 0;
   int threads = 1;               // that there were
   std::vector<SolverRun> runs;   // in the order asked for
   std::vector<Error> warnings;   // each once; those about one solver name it

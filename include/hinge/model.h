@@ -73,10 +73,13 @@ struct ClassWeight {
 
 // Where the model comes from: enough for `verify` to state the problem again.
 struct Origin {
-  std::string solver;                      // "auto:dual"
-  std::string because;                     // of auto: why that one, in words
-  double cost = 1;                         // C
-  double gap = 0;                          // what was asked for
+  std::string solver;   // "auto:dual"
+  std::string because;  // of auto: why that one, in words
+  double cost = 1;      // C
+  double gap = 0;       // what was asked for, as in TrainOptions; 0 = nothing
+  double gap_absolute = 0;
+  double gap_per_row = 0;
+  double target = 0;
   double bias_feature = 0;                 // value of the constant feature; 0 = no bias
   bool free_bias = false;                  // its weight is not regularised; the feature is 1
   std::vector<ClassWeight> class_weights;  // of the classes whose factor is not 1

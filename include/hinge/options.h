@@ -51,11 +51,11 @@ struct PegasosOptions {
   Sampling sampling = Sampling::permute;
   Iterate iterate = Iterate::suffix;
   std::uint64_t runs = 1;    // with Iterate::best_of: how many runs share the steps, at most 1000
-  std::uint64_t epochs = 0;  // 0: 20, unless `steps` or a gap says when to stop
+  std::uint64_t epochs = 0;  // 0: 20, unless `steps` or a goal says when to stop
   std::uint64_t steps = 0;   // 0: as many as the epochs have; not with `epochs`
   std::optional<std::uint64_t> t0 = {};  // steps t0 + 1, t0 + 2, ...; none: 0, or rows with a start
   std::uint64_t check_every = 0;  // epochs between exact looks at primal and bound; 0: at the end,
-                                  // or, when a gap is asked, ever more apart
+                                  // or, when a goal is asked, ever more apart
   bool rescale = true;            // multiply the result by the factor that minimises the primal
   KernelFunction kernel = {};     // rbf, poly or sigmoid instead of <x, z>; docs/kernels.md
   std::uint64_t budget = 0;       // with a kernel: most support rows, for all classes together;
@@ -81,9 +81,14 @@ struct TrainOptions {
   // One model for each of these costs, instead of `cost`: ascending, at most 1000. train_path() and
   // cross_validate_path() only.
   std::vector<double> path = {};
-  // Stop when (primal - bound)/primal <= gap; in (0, 1]. None: kDefaultGap, but Pegasos asks for no
-  // gap.
+  // Stop when (primal - bound)/primal <= gap; in (0, 1]. None: kDefaultGap, but no gap with
+  // Pegasos, nor where another goal is given.
   std::optional<double> gap = {};
+  // Other goals; each problem of several classes has its own, and ends at the first that it
+  // reaches. Finite; 0 = not asked.
+  double gap_absolute = 0;  // stop when primal - bound <= this
+  double gap_per_row = 0;   // stop when (primal - bound)/(C rows) <= this
+  double target = 0;        // stop when primal <= this
   Solver solver = Solver::automatic;
   double bias = 0;  // value of a constant, regularised feature, up to kMaxBias; 0 = none
   // An intercept that is not regularised, as statistics has it; `bias` does not matter then. Not
@@ -126,6 +131,13 @@ Result<Solver> parse_solver(std::string_view name, std::string_view text);
 // Whether Pegasos will train: it was named, or there is a kernel. (What else automatic stands for
 // depends on the data.)
 bool uses_pegasos(const TrainOptions& options);
+
+// Whether the run is to end at another goal than a relative gap.
+bool has_other_goal(const TrainOptions& options);
+
+// The relative gap that is asked for, where that is `usual` unless the options say otherwise; 0:
+// none is.
+double asked_gap(const TrainOptions& options, double usual);
 
 // Whether it is one of cpa, ocas, ocas3, active and focus.
 bool cutting_planes(Solver solver);

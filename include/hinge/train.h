@@ -87,7 +87,7 @@ struct TrainControl {
 
 struct TrainReport {
   Model model;
-  StopReason status = StopReason::converged;  // "converged" only if the recomputed gap says so
+  StopReason status = StopReason::converged;  // "converged" only if the recomputed values say so
   std::string why;                            // it was not converged, in words; else empty
   std::vector<Error> warnings;
   std::size_t changed = 0;  // problems in which Solver::automatic went on with another solver

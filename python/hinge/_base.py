@@ -25,6 +25,9 @@ _CONVERSION = dict(accept_sparse="csr", accept_large_sparse=True, dtype=(np.floa
                    ensure_all_finite=False)  # the library looks at every value anyway, and says where
 
 
+_GOALS = ("gap", "gap-absolute", "gap-per-row", "target")
+
+
 class LinearClassifier(ClassifierMixin, BaseEstimator):
     """Fits by a call of :meth:`_fit`, predicts by ``model_``."""
 
@@ -47,11 +50,14 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                 raise exception_of(id="data.one-class", exit_code=65, message="", help="",
                                    text=f"y has one class only: all {len(data)} rows have label {labels[0][0]!s}; "
                                         "a classifier needs rows of at least two classes [data.one-class]")
-            if options["gap"] is None:
+            if all(options.get(name) is None for name in _GOALS):
                 options["gap"] = self._default_gap(data)
             pairs = [(name, _text(value)) for name, value in options.items() if value is not None]
             pairs += [("class-weight", f"{label}={factor!r}") for label, factor in
                       self._class_factors(data, labels).items()]
+            if self.reject is not None:
+                self._check_reject(labels[0])
+                pairs.append(("reject", ""))
             if start is not None and not self._may_start(start, labels):
                 start = None
             if start is not None and start._core.class_names != data._core.class_names:
@@ -136,6 +142,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                 warnings.warn(f"class_weight: no row has label {label!r}; its weight is unused", stacklevel=5)
         return factors
 
+    def _check_reject(self, classes: np.ndarray) -> None:
+        """Whether it is a label like those of the classes, and none of them."""
+        number = isinstance(self.reject, (int, float, np.number)) and not isinstance(self.reject, bool)
+        like = number if classes.dtype.kind in "iuf" else isinstance(self.reject, str)
+        if (classes.dtype.kind in "iufUS" and not like) or self.reject in classes.tolist():
+            raise ValueError(f"reject: expected a label like those of y, and none of them, got {self.reject!r}")
+
     def _bias(self, free: bool = True) -> str | None:
         """The option, where b can be free or cannot."""
         if self.intercept not in ("free", "scaled"):
@@ -204,9 +217,14 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                 and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in vars(self))
 
     def predict(self, X) -> np.ndarray:
-        """The class of each row, as in ``classes_``: the one with the largest score."""
+        """The class of each row, as in ``classes_``: the one with the largest score, or ``reject``."""
         scores = self.decision_function(X)
-        return self.classes_[winners(self.model_._core, scores)]
+        chosen = winners(self.model_._core, scores)
+        labels = self.classes_[chosen]
+        if self.reject is None or scores.ndim == 1 or not self.model_._core.reject:
+            return labels
+        kept = np.take_along_axis(scores, chosen[:, np.newaxis], axis=1)[:, 0] > 0
+        return labels if kept.all() else np.where(kept, labels, self.reject)
 
     # ---- What was learned.
 
@@ -273,6 +291,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         if model._core.labels != sorted(model._core.labels, reverse=len(numbers) == 2):
             raise ValueError("the classes of the model are not in ascending order; use hinge.read_model")
         estimator.model_, estimator.classes_ = model, names
+        if model._core.reject:
+            numbered = names.dtype.kind in "iuf"
+            estimator.reject = min(-1, int(names.min()) - 1) if numbered else "none"
         estimator._named = classes is not None or bool(model._core.class_names)
         estimator.n_features_in_ = model.n_features
         estimator.certificate_ = model.certificate

@@ -32,11 +32,23 @@ class LinearSVC(LinearClassifier):
         Stop when (primal - bound) / primal <= gap, which is proved, not guessed. By default 1e-3;
         where X has at most 20,000 stored values 1e-10, as that costs next to nothing there and makes
         w itself exact to five digits and more.
+    gap_absolute, gap_per_row, target : float, optional
+        Other goals, each of one hyperplane: stop when primal - bound <= gap_absolute; when (primal -
+        bound) / (C n) <= gap_per_row; when primal <= target, or where the bound shows that no point has
+        such a value. The first that is reached ends the fit; with one of them there is no default ``gap``.
     solver : str, default "auto"
         "auto" chooses by the shape of the data; "dual", "newton", or a cutting plane method "cpa",
         "ocas", "ocas3", "active", "focus". All find the same minimum.
+    planes : int, optional
+        Of cutting planes: how many are kept, 2 to 10,000. By default 100, with "active" 20.
+    mu : float, optional
+        Of cutting planes: where the next is laid, 0.001 to 1, as a share of the way from the best point
+        to the minimum over the planes. By default 0.05, with "focus" 0.2 where X has few rows a column.
     class_weight : dict or "balanced", optional
         Factors on the cost of the rows of a class; "balanced": n / (classes * rows of the class).
+    reject : label, optional
+        With more than two classes: what :meth:`predict` says of a row without a positive score, a label
+        like those of y and none of them. By default it says the class with the largest score.
     warm_start : bool, default False
         Begin at the last fit where it was of the same classes and columns. Values are the same within
         the gap.
@@ -67,8 +79,9 @@ class LinearSVC(LinearClassifier):
     feature_names_in_ : array of str
         Where X has column names that are strings.
     trace_ : dict of arrays
-        ``seconds, passes, iteration, problem, primal, dual, relative_gap, active_rows``: one entry a
-        record, ready to plot (:func:`hinge.plot_trace`).
+        ``seconds, passes, iteration, problem, primal, dual, relative_gap, active_rows``, and of cutting
+        planes ``planes, step, objective_rows, search_rows, objective_seconds, search_seconds``, as in
+        the trace of the command line: one entry a record, ready to plot (:func:`hinge.plot_trace`).
     status_ : str
         "converged" or "limit".
     model_ : Model
@@ -85,19 +98,29 @@ class LinearSVC(LinearClassifier):
     True
     """
 
-    _parameters = {"cost": "C", "bias": "intercept", "gap": "gap", "solver": "solver", "class-weight": "class_weight",
+    _parameters = {"cost": "C", "bias": "intercept", "gap": "gap", "gap-absolute": "gap_absolute",
+                   "gap-per-row": "gap_per_row", "target": "target", "solver": "solver", "planes": "planes", "mu": "mu",
+                   "class-weight": "class_weight", "reject": "reject",
                    "max-passes": "max_iter", "time-limit": "time_limit", "threads": "n_jobs", "seed": "random_state"}
 
     def __init__(self, C: float = 1.0, *, fit_intercept: bool = True, intercept: Literal["free", "scaled"] = "free",
-                 gap: float | None = None, solver: str = "auto", class_weight: Any = None, warm_start: bool = False,
-                 max_iter: int | None = None, time_limit: float | None = None, n_jobs: int | None = None,
-                 random_state: Any = None, verbose: int = 0):
+                 gap: float | None = None, gap_absolute: float | None = None, gap_per_row: float | None = None,
+                 target: float | None = None, solver: str = "auto", planes: int | None = None, mu: float | None = None,
+                 class_weight: Any = None, reject: Any = None, warm_start: bool = False, max_iter: int | None = None,
+                 time_limit: float | None = None, n_jobs: int | None = None, random_state: Any = None,
+                 verbose: int = 0):
         self.C = C
         self.fit_intercept = fit_intercept
         self.intercept = intercept
         self.gap = gap
+        self.gap_absolute = gap_absolute
+        self.gap_per_row = gap_per_row
+        self.target = target
         self.solver = solver
+        self.planes = planes
+        self.mu = mu
         self.class_weight = class_weight
+        self.reject = reject
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.time_limit = time_limit
@@ -121,8 +144,10 @@ class LinearSVC(LinearClassifier):
     def _options(self) -> dict[str, Any]:
         if self.solver == "pegasos":
             raise ValueError("solver: for Pegasos there is hinge.PegasosClassifier")
-        return {"cost": required(self.C), "bias": self._bias(), "gap": self.gap, "solver": required(self.solver),
-                "max-passes": self.max_iter, "time-limit": self.time_limit, "seed": seed_of(self.random_state)}
+        return {"cost": required(self.C), "bias": self._bias(), "gap": self.gap, "gap-absolute": self.gap_absolute,
+                "gap-per-row": self.gap_per_row, "target": self.target, "solver": required(self.solver),
+                "planes": self.planes, "mu": self.mu, "max-passes": self.max_iter, "time-limit": self.time_limit,
+                "seed": seed_of(self.random_state)}
 
     @staticmethod
     def _default_gap(data: Dataset) -> float:
@@ -133,6 +158,7 @@ class LinearSVC(LinearClassifier):
         origin = model.origin
         if origin["rows"] == 0:  # of another program, which does not say
             return {}
-        return {"C": origin["cost"], "gap": origin["gap"] or None, "fit_intercept": origin["bias_feature"] != 0,
+        goals = {name: origin[name] or None for name in ("gap", "gap_absolute", "gap_per_row", "target")}
+        return {**goals, "C": origin["cost"], "fit_intercept": origin["bias_feature"] != 0,
                 "intercept": "free" if origin["free_bias"] or origin["bias_feature"] == 0 else "scaled",
                 "solver": origin["solver"].split(":")[0], "random_state": origin["seed"]}

@@ -40,6 +40,10 @@ class PegasosClassifier(LinearClassifier):
         Every row once an epoch in random order; rows drawn at random; rows as they come.
     epochs : int, default 20
         Each looks at as many rows as there are.
+    steps : int, optional
+        How many steps it takes, in the place of ``epochs``.
+    t0 : int, optional
+        The first step has the size of step t0 + 1. By default 0, with a warm start the number of rows.
     gap : float, optional
         Stop as soon as the proven gap is as small, after ``epochs`` at the latest.
     kernel : "linear", "rbf", "poly" or "sigmoid", default "linear"
@@ -56,7 +60,7 @@ class PegasosClassifier(LinearClassifier):
     fit_intercept : bool, default True
     intercept : "free" or "scaled", default "free"
         As in :class:`LinearSVC`; with a kernel and in :meth:`partial_fit` b is always scaled.
-    class_weight, warm_start, time_limit, n_jobs, random_state, verbose
+    class_weight, reject, warm_start, time_limit, n_jobs, random_state, verbose
         As in :class:`LinearSVC`.
 
     Attributes
@@ -81,25 +85,27 @@ class PegasosClassifier(LinearClassifier):
     """
 
     _parameters = {"lambda": "lambda_", "batch": "batch_size", "iterate": "average", "projection": "projection",
-                   "sampling": "sampling", "epochs": "epochs", "gap": "gap", "kernel": "kernel", "gamma": "gamma",
-                   "degree": "degree", "coef0": "coef0", "budget": "budget", "rescale": "rescale",
-                   "check-every": "check_every", "bias": "intercept", "class-weight": "class_weight",
-                   "time-limit": "time_limit", "threads": "n_jobs", "seed": "random_state", "start": "warm_start"}
+                   "sampling": "sampling", "epochs": "epochs", "steps": "steps", "t0": "t0", "gap": "gap",
+                   "kernel": "kernel", "gamma": "gamma", "degree": "degree", "coef0": "coef0", "budget": "budget",
+                   "rescale": "rescale", "check-every": "check_every", "bias": "intercept",
+                   "class-weight": "class_weight", "reject": "reject", "time-limit": "time_limit", "threads": "n_jobs", "seed": "random_state", "start": "warm_start"}
 
     def __init__(self, lambda_: float = 1e-4, *, batch_size: int = 1, average: bool | int | str = "suffix",
                  projection: bool = False, sampling: Literal["permute", "replace", "order"] = "permute",
-                 epochs: int = 20, gap: float | None = None, kernel: str = "linear", gamma: float | None = None,
-                 degree: int = 3, coef0: float = 0.0, budget: int | None = None, rescale: bool = True,
-                 check_every: int | None = None, fit_intercept: bool = True,
-                 intercept: Literal["free", "scaled"] = "free", class_weight: Any = None, warm_start: bool = False,
-                 time_limit: float | None = None, n_jobs: int | None = None, random_state: Any = None,
-                 verbose: int = 0):
+                 epochs: int = 20, steps: int | None = None, t0: int | None = None, gap: float | None = None,
+                 kernel: str = "linear", gamma: float | None = None, degree: int = 3, coef0: float = 0.0,
+                 budget: int | None = None, rescale: bool = True, check_every: int | None = None,
+                 fit_intercept: bool = True, intercept: Literal["free", "scaled"] = "free", class_weight: Any = None,
+                 reject: Any = None, warm_start: bool = False, time_limit: float | None = None,
+                 n_jobs: int | None = None, random_state: Any = None, verbose: int = 0):
         self.lambda_ = lambda_
         self.batch_size = batch_size
         self.average = average
         self.projection = projection
         self.sampling = sampling
         self.epochs = epochs
+        self.steps = steps
+        self.t0 = t0
         self.gap = gap
         self.kernel = kernel
         self.gamma = gamma
@@ -111,6 +117,7 @@ class PegasosClassifier(LinearClassifier):
         self.fit_intercept = fit_intercept
         self.intercept = intercept
         self.class_weight = class_weight
+        self.reject = reject
         self.warm_start = warm_start
         self.time_limit = time_limit
         self.n_jobs = n_jobs
@@ -127,7 +134,8 @@ class PegasosClassifier(LinearClassifier):
     def _options(self) -> dict[str, Any]:
         options = {"solver": "pegasos", "lambda": required(self.lambda_), "batch": required(self.batch_size),
                    "iterate": self._iterate(), "projection": "on" if self.projection else "off",
-                   "sampling": required(self.sampling), "epochs": required(self.epochs), "gap": self.gap,
+                   "sampling": required(self.sampling), "gap": self.gap, "t0": self.t0, "steps": self.steps,
+                   "epochs": required(self.epochs) if self.steps is None else None,
                    "rescale": "on" if self.rescale else "off", "check-every": self.check_every,
                    "bias": self._bias(free=self.kernel == "linear"), "time-limit": self.time_limit,
                    "seed": seed_of(self.random_state)}
@@ -147,6 +155,8 @@ class PegasosClassifier(LinearClassifier):
         """
         if self.kernel != "linear":
             raise ValueError('partial_fit: takes kernel="linear" only')
+        if self.reject is not None:
+            raise ValueError("reject: partial_fit takes none")
         first = not self.__sklearn_is_fitted__()
         if first and classes is None:
             raise ValueError("partial_fit: the first call needs classes")

@@ -183,7 +183,8 @@ def test_trace():
     X, y = make_sparse(3000, 300, classes=3)
     svm = hinge.LinearSVC(solver="dual", gap=1e-6).fit(X, y)
     trace = svm.trace_
-    assert set(trace) == {"seconds", "passes", "iteration", "problem", "primal", "dual", "relative_gap", "active_rows"}
+    assert set(trace) == {"seconds", "passes", "iteration", "problem", "primal", "dual", "relative_gap", "active_rows",
+                          "planes", "step", "objective_rows", "search_rows", "objective_seconds", "search_seconds"}
     assert len({len(column) for column in trace.values()}) == 1 and len(trace["seconds"]) > 3
     for k in range(3):
         own = trace["problem"] == k
@@ -219,10 +220,91 @@ def test_verbose_that_fails_ends_the_fit(monkeypatch, two):
     assert not hasattr(svm, "model_")
 
 
+def test_trace_of_cutting_planes(two):
+    trace = hinge.LinearSVC(solver="focus", gap=1e-5).fit(*two).trace_
+    assert trace["planes"].max() > 1 and trace["step"].max() > 0
+    for name in ("objective_rows", "search_rows", "objective_seconds", "search_seconds"):
+        assert (np.diff(trace[name]) >= 0).all() and trace[name][-1] > 0, name
+    assert not hinge.LinearSVC(solver="dual", gap=1e-5).fit(*two).trace_["search_rows"].any()
+
+
+@pytest.mark.parametrize("solver", ["auto", "dual", "newton", "active"])
+def test_goals(solver, two, three):
+    X, y = two
+    best = hinge.LinearSVC(gap=1e-9).fit(X, y).certificate_.primal
+    for goal, reached in [(dict(gap_absolute=0.05 * best), lambda c: c.primal - c.dual <= 0.05 * best),
+                          (dict(gap_per_row=0.02), lambda c: (c.primal - c.dual) / len(y) <= 0.02),
+                          (dict(target=1.05 * best), lambda c: c.primal <= 1.05 * best)]:
+        svm = hinge.LinearSVC(solver=solver, **goal).fit(X, y)
+        assert svm.status_ == "converged" and reached(svm.certificate_)
+        assert svm.certificate_.relative_gap > 1e-6  # the default is not asked for
+        assert hinge.verify(svm, X, y).agrees
+    X, y = three
+    svm = hinge.LinearSVC(solver=solver, gap_per_row=0.02, gap=1e-9).fit(X, y)
+    assert all((c.primal - c.dual) / len(y) <= 0.02 for c in svm.model_.certificates)
+
+
+def test_goals_that_are_not_reached(two):
+    with pytest.warns(ConvergenceWarning, match="a primal within 1e-09 of the bound was asked for"):
+        assert hinge.LinearSVC(gap_absolute=1e-9, max_iter=2).fit(*two).status_ == "limit"
+    with pytest.warns(ConvergenceWarning, match="no point has a primal of 0.001"):
+        assert hinge.LinearSVC(target=0.001).fit(*two).status_ == "limit"
+
+
+def test_goals_come_back(two, tmp_path):
+    svm = hinge.LinearSVC(gap_per_row=0.03, gap_absolute=1e-3, target=2.5)
+    assert clone(svm).get_params() == svm.get_params()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        svm.fit(*two).save(tmp_path / "m")
+    found = hinge.LinearSVC.load(tmp_path / "m").get_params()
+    assert (found["gap"], found["gap_per_row"], found["gap_absolute"], found["target"]) == (None, 0.03, 1e-3, 2.5)
+
+
+def test_planes_and_mu(two):
+    X, y = two
+    usual = hinge.LinearSVC(solver="ocas", gap=1e-5).fit(X, y)
+    for parameters in (dict(planes=5), dict(mu=0.5)):
+        other = hinge.LinearSVC(solver="ocas", gap=1e-5, **parameters).fit(X, y)
+        assert (other.coef_ != usual.coef_).any() and other.certificate_.relative_gap <= 1e-5
+        if "planes" in parameters:
+            assert other.trace_["planes"].max() <= 5 < usual.trace_["planes"].max()
+
+
+def test_reject(three, tmp_path):
+    X, y = three
+    plain = hinge.LinearSVC(C=0.01).fit(X, y)
+    none = (plain.decision_function(X) <= 0).all(axis=1)
+    assert 0 < none.sum() < len(y)
+    svm = hinge.LinearSVC(C=0.01, reject=-7).fit(X, y)
+    np.testing.assert_array_equal(svm.coef_, plain.coef_)
+    np.testing.assert_array_equal(svm.predict(X), np.where(none, -7, plain.predict(X)))
+    assert svm.predict(X).dtype == plain.predict(X).dtype and svm.score(X, y) < plain.score(X, y)
+    assert clone(svm).reject == -7
+    svm.save(tmp_path / "m")
+    again = hinge.LinearSVC.load(tmp_path / "m")
+    assert again.reject not in y
+    np.testing.assert_array_equal(again.predict(X) == again.reject, none)
+    names = np.array(["ant", "bee", "cat"])[np.unique(y, return_inverse=True)[1]]
+    assert (hinge.LinearSVC(C=0.01, reject="nothing").fit(X, names).predict(X)[none] == "nothing").all()
+    for bad, labels in ((y[0], y), ("none", y), (True, y), (3, names), ("bee", names)):
+        with pytest.raises(ValueError, match="reject: "):
+            hinge.LinearSVC(reject=bad).fit(X, labels)
+
+
+def test_reject_of_two_classes_changes_nothing(two):
+    X, y = two
+    np.testing.assert_array_equal(hinge.LinearSVC(reject=9).fit(X, y).predict(X), hinge.LinearSVC().fit(X, y).predict(X))
+
+
 PARAMETERS = [
     (dict(C=0), "C: expected a finite number > 0"), (dict(C=-1), "C: "), (dict(C=float("nan")), "C: "),
     (dict(C=float("inf")), "C: "), (dict(C="abc"), 'C: .*"abc"'), (dict(C=None), "C: "), (dict(C=True), "C: "),
     (dict(gap=0), "gap: "), (dict(gap=2), "gap: "), (dict(gap=float("nan")), "gap: "),
+    (dict(gap_absolute=0), "gap_absolute: expected a finite number > 0"), (dict(gap_absolute="x"), "gap_absolute: "),
+    (dict(gap_per_row=-1), "gap_per_row: "), (dict(target=float("inf")), "target: "),
+    (dict(planes=1, solver="ocas"), "planes: "), (dict(mu=2, solver="ocas"), "mu: "),
+    (dict(planes=10, solver="dual"), "planes, mu"), (dict(mu=0.1), "planes, mu"),
     (dict(solver="abc"), "solver: .*dual"), (dict(solver="pegasos"), "PegasosClassifier"),
     (dict(intercept="loose"), 'intercept: expected "free" or "scaled"'),
     (dict(max_iter=0), "max_iter: "), (dict(max_iter=-1), "max_iter: "), (dict(max_iter=1.5), "max_iter: "),

@@ -41,7 +41,29 @@ def test_gap_and_trace(two):
     assert len(svm.trace_["primal"]) >= 3
 
 
-BAD = [(dict(lambda_=0), "lambda_: "), (dict(lambda_=None), "lambda_: "), (dict(batch_size=0), "batch_size: "),
+def test_steps_and_t0(two):
+    X, y = two
+    svm = hinge.PegasosClassifier(0.01, steps=3 * len(y), batch_size=2).fit(X, y)
+    assert svm.n_iter_ == 6 and svm.model_._core.iterations.max() == 3 * len(y)
+    np.testing.assert_array_equal(svm.coef_, hinge.PegasosClassifier(0.01, epochs=6, batch_size=2).fit(X, y).coef_)
+    later = hinge.PegasosClassifier(0.01, steps=100, t0=50).fit(X, y)
+    assert (later.coef_ != hinge.PegasosClassifier(0.01, steps=100).fit(X, y).coef_).any()
+    np.testing.assert_array_equal(hinge.PegasosClassifier(0.01, steps=100, t0=0).fit(X, y).coef_,
+                                  hinge.PegasosClassifier(0.01, steps=100).fit(X, y).coef_)
+
+
+def test_reject(three):
+    X, y = three
+    svm = hinge.PegasosClassifier(0.1, reject=-7).fit(X, y)
+    none = (svm.decision_function(X) <= 0).all(axis=1)
+    np.testing.assert_array_equal(svm.predict(X) == -7, none)
+    assert svm.model_._core.reject
+    with pytest.raises(ValueError, match="reject: partial_fit"):
+        svm.partial_fit(X, y)
+
+
+BAD = [(dict(steps=0), "steps: "), (dict(steps=1.5), "steps: "), (dict(t0=-1), "t0: "),
+       (dict(lambda_=0), "lambda_: "), (dict(lambda_=None), "lambda_: "), (dict(batch_size=0), "batch_size: "),
        (dict(batch_size=10**6), "batch_size: "), (dict(epochs=0), "epochs: "), (dict(epochs=None), "epochs: "),
        (dict(average="mean"), "average: "), (dict(average=0), "average: "), (dict(sampling="all"), "sampling: "),
        (dict(kernel="cubic"), "kernel: "), (dict(kernel="rbf", gamma=-1.0), "gamma: "),

@@ -22,7 +22,7 @@ std::vector<TrainOptions> options_of_runs(std::span<const Solver> solvers,
   std::vector<TrainOptions> runs;
   for (const Solver solver : solvers) {
     TrainOptions run = with_solver(options, solver);
-    run.gap = options.gap.value_or(kDefaultGap);
+    if (!has_other_goal(options)) run.gap = options.gap.value_or(kDefaultGap);
     run.witness = false;  // models are not kept
     if (std::ranges::find(runs, run.solver, &TrainOptions::solver) != runs.end()) {
       fail("usage.value", fmt::format("--solvers: {} is there twice", to_string(run.solver)));
@@ -112,7 +112,10 @@ Result<Comparison> compare(const Dataset& data, std::span<const Solver> solvers,
     all.features = data.features();
     all.nonzeros = data.nonzeros();
     all.classes = data.classes().size();
-    all.gap = *runs.front().gap;
+    all.gap = runs.front().gap.value_or(0);
+    all.gap_absolute = options.gap_absolute;
+    all.gap_per_row = options.gap_per_row;
+    all.target = options.target;
     for (const TrainOptions& run : runs) {
       try {
         if (stopped(control) || !race(data, run, control, all)) break;

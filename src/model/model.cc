@@ -295,6 +295,7 @@ std::string_view to_string(KernelKind kind) {
 std::vector<std::size_t> Model::candidates() const {
   constexpr double kProved = 1e-3;  // where no gap was asked for
   const double gap = origin.gap > 0 ? origin.gap : kProved;
+  const double left = absolute_goal(origin);
   const auto counts = [](double weight) { return weight != 0; };
   const std::vector<bool> weighted = shared() ? have_weights(*this) : std::vector<bool>();
   const auto has_weight = [&](std::size_t k) {
@@ -304,8 +305,9 @@ std::vector<std::size_t> Model::candidates() const {
   std::iota(all.begin(), all.end(), std::size_t{0});
   std::ranges::copy_if(all, std::back_inserter(learned), [&](std::size_t k) {
     const Certificate& proof = problems[k].certificate;
+    const bool near = proof.relative_gap <= gap || proof.primal - proof.dual <= left;
     return counts(problems[k].bias) || has_weight(k) ||
-           (proof.bounded() && proof.relative_gap <= gap);  // 0 is what there was to learn
+           (proof.bounded() && near);  // 0 is what there was to learn
   });
   return learned.empty() ? all : learned;
 }

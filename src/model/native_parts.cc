@@ -35,6 +35,9 @@ Json options_json(const Model& model, double cost) {
                {"row_weights", o.row_weights},
                {"seed", o.seed},
                {"reject", model.reject}};
+  if (o.gap_absolute > 0) json.add("gap_absolute", o.gap_absolute);
+  if (o.gap_per_row > 0) json.add("gap_per_row", o.gap_per_row);
+  if (o.target > 0) json.add("target", o.target);
   if (o.free_bias) json.add("free_bias", true);
   if (!o.because.empty()) json.add("because", o.because);
   return json;
@@ -203,7 +206,8 @@ void check_common(const TensorFile& file, const Model& model) {
     file.reject("content", "the number of features or the index base makes no sense");
   }
   const Origin& o = model.origin;
-  if (!(o.cost > 0) || o.bias_feature < 0 || (o.free_bias && o.bias_feature != 1) ||
+  const double others = std::min({o.gap_absolute, o.gap_per_row, o.target});
+  if (!(o.cost > 0) || others < 0 || o.bias_feature < 0 || (o.free_bias && o.bias_feature != 1) ||
       std::ranges::any_of(o.class_weights, [](const ClassWeight& w) { return !(w.factor > 0); })) {
     file.reject("content", "the options make no sense");
   }
@@ -226,6 +230,9 @@ Model read_common(const TensorFile& file) {
   o.bias_feature = real(file, options.at("bias_feature"));
   const std::span<const std::string> names = options.names();
   const auto has = [&](const char* name) { return std::ranges::find(names, name) != names.end(); };
+  if (has("gap_absolute")) o.gap_absolute = real(file, options.at("gap_absolute"));
+  if (has("gap_per_row")) o.gap_per_row = real(file, options.at("gap_per_row"));
+  if (has("target")) o.target = real(file, options.at("target"));
   o.free_bias = has("free_bias") && options.at("free_bias").get<bool>();
   if (has("because")) o.because = options.at("because").get<std::string>();
   for (const Json& pair : list(file, options.at("class_weights"))) {

@@ -11,6 +11,7 @@
 // instead (free_bias.h).
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -21,6 +22,12 @@
 #include "objective/loss.h"
 
 namespace hinge {
+
+// The share of the primal that rounding may make out where a gap is asked for: above it all is
+// worth a second computation, and solvers are asked for that much less than the gap.
+inline double most_rounding(double gap) {
+  return std::min(5e-10, gap / 100);
+}
 
 struct Problem {
   const Dataset* data = nullptr;

@@ -408,6 +408,44 @@ void set_gap(Certificate& certificate) {
                                                        : std::clamp(gap, 0.0, 1.0);
 }
 
+bool reaches(const Certificate& certificate, const Origin& asked) {
+  if (!certificate.known()) return false;
+  if (asked.gap > 0 && certificate.relative_gap <= asked.gap) return true;
+  if (asked.target > 0 && certificate.primal <= asked.target) return true;
+  if (!certificate.bounded()) return false;
+  const PlainArithmetic plain;
+  const double left = certificate.primal - certificate.dual;
+  const double gap = left == 0 ? 0.0 : up(left);
+  if (asked.gap_absolute > 0 && gap <= asked.gap_absolute) return true;
+  const double unit = down(asked.cost * static_cast<double>(asked.rows));
+  return asked.gap_per_row > 0 && unit > 0 && up(gap / unit) <= asked.gap_per_row;
+}
+
+double absolute_goal(const Origin& asked) {
+  return std::max(asked.gap_absolute,
+                  asked.gap_per_row * asked.cost * static_cast<double>(asked.rows));
+}
+
+namespace {
+
+double gap_asked(const Origin& asked, double primal) {
+  if (!(primal > 0)) return asked.gap;
+  return std::max(asked.gap, std::min(1.0, absolute_goal(asked) / primal));
+}
+
+}  // namespace
+
+double relative_goal(const Origin& asked, double primal, double dual) {
+  const double gap = gap_asked(asked, primal);
+  // With this bound P is at the target where (P - D)/P is so much.
+  return asked.target > dual ? std::max(gap, 1 - dual / asked.target) : gap;
+}
+
+double gap_to_certify(const Origin& asked, double primal) {
+  const double gap = gap_asked(asked, primal);
+  return gap > 0 ? gap : 1;
+}
+
 Proof make_proof(const Interval& primal, const Interval* dual) {
   Proof proof;
   proof.primal = primal.high;

@@ -28,12 +28,6 @@ struct Proof : Certificate {
   }
 };
 
-// The share of the primal that rounding may make out where a gap is asked for: above it all is
-// worth a second computation, and solvers are asked for that much less than the gap.
-inline double most_rounding(double gap) {
-  return std::min(5e-10, gap / 100);
-}
-
 // w: problem.dimension() weights. alpha: feasible dual variables, or empty for "no bound known".
 // Where plain sums would leave more than 5e-10 of the primal to rounding, or more than a hundredth
 // of the gap asked for, or of few values anything one could see, all is computed again with twice
@@ -54,6 +48,19 @@ std::vector<Proof> certify(std::span<const Problem> problems, const KernelFuncti
 // Sets relative_gap from primal and dual: (P - D)/P, rounded up; 0 when P is 0, 1 without a bound
 // and where that is no number.
 void set_gap(Certificate& certificate);
+
+// Whether a problem has what `asked` asks for: the gap, in one of its forms, or the primal value.
+bool reaches(const Certificate& certificate, const Origin& asked);
+
+// The largest P - bound that will do; 0: none was asked for.
+double absolute_goal(const Origin& asked);
+
+// The relative gap that will do where a proof has these values: the largest of what was asked for,
+// whatever its form; 0: none will.
+double relative_goal(const Origin& asked, double primal, double dual);
+
+// The gap that certify() is to be told, where the primal is at most this.
+double gap_to_certify(const Origin& asked, double primal);
 
 // What both certify() end with: intervals become a certificate. Throws Failure (run.internal) if
 // the bound exceeds the primal, which no input can bring about.

@@ -44,6 +44,13 @@ SolverChoice choose_on_ranks(const GlobalShape& shape, int ranks) {
 //
 // What no such rule sees (rows far from the origin, columns of different scales) shows when descent
 // crawls; then newton goes on from there (solve/crawl.h).
+// The relative gap a run will end at, about: (P - bound)/P is not much more than the same by P(0).
+double likely_gap(const TrainOptions& options, double cost, double rows) {
+  const double share = std::max(options.gap_per_row, options.gap_absolute / (cost * rows));
+  const double gap = std::max(options.gap.value_or(0), share);
+  return gap > 0 ? gap : kDefaultGap;
+}
+
 SolverChoice choose_alone(const TrainOptions& options, const Dataset& data) {
   SolverChoice choice = {Solver::dual};
   std::uint64_t occurring = data.features();
@@ -71,7 +78,7 @@ SolverChoice choose_alone(const TrainOptions& options, const Dataset& data) {
                       : options.path.empty() ? options.cost
                                              : std::ranges::max(options.path);
   const double hardness = cost * mean_square(data);
-  const double gap = options.gap.value_or(kDefaultGap);
+  const double gap = likely_gap(options, cost, rows);
   const bool full =
       static_cast<double>(data.nonzeros()) > ChoiceTuning::kFullShare * rows * columns;
   const bool tight = gap <= ChoiceTuning::kTightGap;

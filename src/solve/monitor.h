@@ -17,13 +17,18 @@
 #include "base/archive.h"
 #include "base/stopwatch.h"
 #include "hinge/train.h"
+#include "objective/problem.h"
 #include "ranks/comm.h"
 #include "solve/pace.h"
 
 namespace hinge {
 
 struct Limits {
-  double gap = 1e-3;                        // 0 = none asked
+  // Goals, each a little less than what was asked for, as the proof rounds outwards; the first that
+  // is reached ends the run. 0 = not asked.
+  double gap = 1e-3;                        // (P - bound)/P
+  double absolute = 0;                      // P - bound
+  double target = 0;                        // P
   double seconds = 0;                       // infinite = none
   double passes = 0;                        // 0 = none
   const std::atomic<bool>* stop = nullptr;  // set by a signal
@@ -32,6 +37,29 @@ struct Limits {
   // counted, not measured. Ranks, which count differently, are not judged.
   PaceLimit pace = {};
   double pass_work = 0, iteration_work = 0;  // of a pass over the data; of an iteration besides
+
+  bool have_goal() const { return gap > 0 || absolute > 0 || target > 0; }
+  bool at_target(double primal) const { return target > 0 && primal <= target; }
+  // The relative gap that will do at such a primal value, unless that is at the target; 0: none.
+  double gap_at(double primal) const {
+    if (!(absolute > 0)) return gap;
+    const double share = primal > 0 ? std::min(1.0, absolute / primal) : 1;
+    return std::max(gap, share - most_rounding(share));
+  }
+  bool reached(double primal, double relative_gap) const {
+    const double will_do = gap_at(primal);
+    return (will_do > 0 && relative_gap <= will_do) || at_target(primal);
+  }
+  // The relative gap to make for from these values, all goals told as one: with this bound the
+  // primal is at the target where the gap is (target - bound)/target. Of no use far from there.
+  double aim(double primal, double bound) const {
+    const double will_do = gap_at(primal);
+    return target > bound ? std::max(will_do, std::min(0.5, 1 - bound / target)) : will_do;
+  }
+  // The primal value to make for with such a bound.
+  double primal_aim(double bound) const {
+    return std::max({bound / (1 - std::min(0.5, gap)), bound + absolute, target});
+  }
 };
 
 // Takes the states of a solver from which a later run can go on (train/checkpoint_writer.h).
@@ -73,12 +101,13 @@ class Monitor {
   [[nodiscard]] Timer stage(Stage stage) { return Timer(spent_[static_cast<std::size_t>(stage)]); }
   double spent(Stage stage) const { return spent_[static_cast<std::size_t>(stage)]; }
 
-  // For a problem of one row in `every` solved on the way: the same limits but for the gap, and
+  // For a problem of one row in `every` solved on the way: the same limits but for the goal, and
   // nobody watching.
   Monitor for_part(double gap, std::uint64_t every) const {
     static const std::function<void(const Progress&)> nobody;
     Limits limits = limits_;
     limits.gap = gap;
+    limits.absolute = limits.target = 0;
     limits.passes *= static_cast<double>(every);
     return Monitor(limits, clock_, problem_, nobody);
   }
@@ -123,14 +152,17 @@ class Monitor {
     progress.search_seconds = spent(Stage::search);
     last_ = progress;
     if (observer_) observer_(progress);
-    if (limits_.gap > 0 && progress.relative_gap <= limits_.gap) {
+    if (limits_.reached(progress.primal, progress.relative_gap)) {
       reason_ = StopReason::converged;
       return true;
     }
     if (poll_at(progress.data_passes)) return true;
-    crawls_ = limits_.comm == nullptr && pace_.crawls(work, progress.relative_gap, limits_.gap);
-    if (crawls_) reason_ = StopReason::limit;
-    return crawls_;
+    hopeless_ = is_hopeless(progress);
+    crawls_ =
+        !hopeless_ && limits_.comm == nullptr &&
+        pace_.crawls(work, progress.relative_gap, limits_.aim(progress.primal, progress.dual));
+    if (crawls_ || hopeless_) reason_ = StopReason::limit;
+    return crawls_ || hopeless_;
   }
 
   // To be called where a solver can tell its whole state: state() returns it as bytes
@@ -167,6 +199,8 @@ class Monitor {
   // Whether it was ended because it crawls; then how many passes it lacked at its pace, about.
   bool crawls() const { return crawls_; }
   double passes_left() const { return pace_.left() * passes_per_work_; }
+  // Whether it was ended because its only goal is a primal value that no point has.
+  bool hopeless() const { return hopeless_; }
 
   // The state of what is judged here belongs to that of the solver, and comes first in it.
   void archive(Archive& archive) {
@@ -194,6 +228,12 @@ class Monitor {
     if (progress.primal > 0) {
       progress.relative_gap = std::max(0.0, (progress.primal - progress.dual) / progress.primal);
     }
+  }
+
+  // Bounds are doubted by their rounding.
+  bool is_hopeless(const Progress& progress) const {
+    return limits_.target > 0 && !(limits_.gap > 0) && !(limits_.absolute > 0) &&
+           progress.dual > limits_.target * (1 + 2 * most_rounding(1));
   }
 
   bool poll_at(double data_passes) {
@@ -229,7 +269,7 @@ class Monitor {
   double passes_per_work_ = 0;
   std::uint8_t changes_ = 0;  // of solvers,
   Progress before_ = {};      // and what they came to
-  bool crawls_ = false;
+  bool crawls_ = false, hopeless_ = false;
   Progress last_;
   bool stopped_ = false;
   StopReason reason_ = StopReason::limit;

@@ -151,7 +151,7 @@ bool clear_margins(Best& best, const Solution& solution) {
 }
 
 std::string why_rounding(const Problem& problem, double gap, const Proof& proof) {
-  if (proof.relative_gap <= gap || !(proof.plain_rounding > gap * proof.primal)) return "";
+  if (!(proof.plain_rounding > gap * proof.primal)) return "";
   double largest = 0;
   problem.data->visit([&](const auto& m) {
     for (std::uint64_t k = 0; k < m.nonzeros(); ++k) {
@@ -197,9 +197,13 @@ void mend_last_digits(const Problem& problem, double gap, Solution& solution, Pr
   clear_margins(best, solution);
 }
 
-std::string why_stalled(const Problem& problem, double gap, const Solution& solution,
+std::string why_stalled(const Problem& problem, const Origin& asked, const Solution& solution,
                         const Proof& proof) {
-  if (proof.relative_gap <= gap) return "";
+  const double gap = relative_goal(asked, proof.primal, proof.dual);
+  if (gap == 0 && proof.dual > asked.target) {
+    return fmt::format("no point has a primal of {:.8g}: the bound is {:.8g}", asked.target,
+                       proof.dual);
+  }
   std::string why = why_rounding(problem, gap, proof);
   if (!why.empty()) return why;
   if (!solution.stalled) return "the solver saw it reached; the proof, rounded outwards, does not";

@@ -18,8 +18,8 @@ namespace hinge {
 void mend_last_digits(const Problem& problem, double gap, Solution& solution, Proof& proof,
                       Pool& pool);
 
-// Why a run that stalled did, in words; empty where it reached the gap.
-std::string why_stalled(const Problem& problem, double gap, const Solution& solution,
+// Why a run that stalled did not reach what was asked for, in words.
+std::string why_stalled(const Problem& problem, const Origin& asked, const Solution& solution,
                         const Proof& proof);
 
 // The weights as a model keeps them: with a bias S the product S w_last, from which w_last comes

@@ -194,6 +194,7 @@ void OneModel::begin_problem(Group& group, std::size_t k) {
   group.y.push_back(signs(plan_.data, model.problems[k].label));
   const Problem& problem = group.problems.emplace_back(problem_of(group.y.back()));
   Limits limits = plan_.limits;
+  limits.absolute = absolute_goal(model.origin);
   if (limits.passes > 0)
     limits.passes -= std::min(fallback_.passes(), SweepTuning::kShare * limits.passes);
   group.monitors.emplace_back(limits, run_.clock, k, observer_,
@@ -242,6 +243,9 @@ void OneModel::note_reasons(Group& group) {
   if (monitor.crawls()) {
     group.solutions[0].stalled = true;
     group.solutions[0].passes_left = monitor.passes_left();
+  }
+  for (std::size_t k = 0; k < group.monitors.size(); ++k) {
+    if (group.monitors[k].hopeless()) group.solutions[k].stalled = true;
   }
   for (const Monitor& each : group.monitors) {
     group.reached.push_back(each.reason() == StopReason::converged);
@@ -293,7 +297,7 @@ void OneModel::end(Group& group, double seconds, Pool& pool) {
     }
     keep(k, problem, solution, reached || solution.stalled, pool);
     report_.add_end(k, interrupted);
-    // The solver saw its gap reached, the certificate does not.
+    // The solver saw its goal reached, the certificate does not.
     if (reached && !report_.converged(report_.model().problems[k])) report_.set_stalled();
   }
 }
@@ -336,7 +340,8 @@ void OneModel::keep(std::size_t k, const Problem& problem, Solution& solution, b
 void OneModel::prove(std::size_t k, const Problem& problem, Solution& solution, bool ended,
                      Pool& pool) {
   Certificate& out = report_.model().problems[k].certificate;
-  const double asked = plan_.gap > 0 ? plan_.gap : 1;
+  const Origin& origin = report_.model().origin;
+  const double asked = gap_to_certify(origin, primal_at_zero_);
   try {
     const Pool::Grace grace(pool, kCertifyGrace);
     Proof proof = certify(problem, solution.w, solution.alpha, pool, run_.comm, asked);
@@ -350,16 +355,17 @@ void OneModel::prove(std::size_t k, const Problem& problem, Solution& solution, 
     // Where it ended by itself no clock may change what it found.
     if (!ended) fallback_.improve(k, problem, solution, proof, pool);
     fallback_.drop(k);
-    if (ended && plan_.gap > 0 && run_.comm == nullptr) {
+    const double goal = relative_goal(origin, proof.primal, proof.dual);
+    if (ended && goal > 0 && !reaches(proof, origin) && run_.comm == nullptr) {
       try {
-        mend_last_digits(problem, plan_.gap, solution, proof, pool);
+        mend_last_digits(problem, goal, solution, proof, pool);
       } catch (const Interrupted&) {
         // What was mended until then is proved, and so is what was not.
       }
     }
     if (proof.dual == 0) std::ranges::fill(solution.alpha, 0.0);  // which proves as much
-    if (ended && plan_.gap > 0) {
-      report_.set_why(why_stalled(problem, plan_.gap, solution, proof));
+    if (ended && plan_.has_goal && !reaches(proof, origin)) {
+      report_.set_why(why_stalled(problem, origin, solution, proof));
     }
     out = proof;
   } catch (const Interrupted&) {

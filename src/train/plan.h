@@ -45,7 +45,8 @@ struct Plan {
   SolverChoice choice = {};
   const SolverTraits& traits() const { return traits_of(choice.solver); }
   double gap = 0;                   // asked for; 0 = none
-  Limits limits = {};               // of every problem
+  bool has_goal = false;            // that, or another; the origin of a model has all
+  Limits limits = {};               // of every problem, but for a gap that depends on the cost
   SolverOptions common = {};        // of every problem, but for where it begins
   std::uint64_t kernel_memory = 0;  // for kernel values that are kept
   bool float_weights = false;       // solvers may begin with them

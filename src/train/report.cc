@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "proof/certificate.h"
 #include "proof/outward.h"
 
 namespace hinge {
@@ -93,8 +94,24 @@ void ModelReport::set_why(std::string why) {
 }
 
 bool ModelReport::converged(const BinaryProblem& problem) const {
-  const Certificate& certificate = problem.certificate;
-  return plan_.gap > 0 && certificate.known() && certificate.relative_gap <= plan_.gap;
+  return reaches(problem.certificate, report_.model.origin);
+}
+
+// What was asked for: "0.001", "a gap of 0.001", "a gap of 0.001, or a primal of 3".
+std::string ModelReport::goals(bool gap_is_named) const {
+  const Origin& asked = report_.model.origin;
+  std::string text;
+  const auto add = [&](double goal, std::string_view before, int digits,
+                       std::string_view after = "") {
+    if (!(goal > 0)) return;
+    text += fmt::format("{}{}{:.{}g}{}", text.empty() ? "" : ", or ", before, goal, digits, after);
+  };
+  const bool alone = asked.gap_absolute == 0 && asked.gap_per_row == 0 && asked.target == 0;
+  add(asked.gap, gap_is_named || !alone ? "a gap of " : "", 3);
+  add(asked.gap_absolute, "a primal within ", 3, " of the bound");
+  add(asked.gap_per_row, "a primal within ", 3, " C rows of the bound");
+  add(asked.target, "a primal of ", 8);
+  return text;
 }
 
 // ", which 3 of 10 classes reached"
@@ -113,7 +130,7 @@ TrainReport ModelReport::finish(Comm* comm) {
                    : interrupted_ ? StopReason::interrupted
                                   : StopReason::limit;
   model.origin.status = report_.status;
-  if (report_.status == StopReason::limit && (plan_.gap > 0 || cut_short_)) explain_limit();
+  if (report_.status == StopReason::limit && (plan_.has_goal || cut_short_)) explain_limit();
   if (report_.status == StopReason::interrupted) explain_interrupt();
   if (!model.certificate().known()) {
     report_.warnings.push_back(
@@ -140,11 +157,11 @@ void ModelReport::explain_limit() {
       fmt::format("{} at gap {:.3g}", stalled_ ? "progress ended" : "stopped by a limit",
                   report_.model.certificate().relative_gap);
   const bool several = report_.model.problems.size() > 1;
-  if ((!stalled_ || several) && plan_.gap > 0) {
-    message += fmt::format("; {:.3g} was asked for", plan_.gap);
+  if ((!stalled_ || several) && plan_.has_goal) {
+    message += fmt::format("; {} was asked for", goals(false));
     if (several) message += classes_done();
   }
-  if (plan_.gap == 0) message += ", before all epochs were done";
+  if (!plan_.has_goal) message += ", before all epochs were done";
   if (stalled_ && !why_.empty()) message += ": " + why_;
   report_.why = stalled_ && !why_.empty() ? why_ : message;
   report_.warnings.push_back(
@@ -153,8 +170,8 @@ void ModelReport::explain_limit() {
 
 void ModelReport::explain_interrupt() {
   report_.why = "interrupted";
-  if (plan_.gap > 0) report_.why += fmt::format("; a gap of {:.3g} was asked for", plan_.gap);
-  if (plan_.gap > 0 && report_.model.problems.size() > 1) {
+  if (plan_.has_goal) report_.why += fmt::format("; {} was asked for", goals(true));
+  if (plan_.has_goal && report_.model.problems.size() > 1) {
     report_.why += classes_done();
     report_.warnings.push_back(make_warning("solver.limit", report_.why));
   }

@@ -37,7 +37,7 @@ class ModelReport {
   void add_end(std::size_t problem, bool interrupted);
   void set_interrupted();
   void set_stalled();
-  // Why a problem did not reach its gap; the first reason counts.
+  // Why a problem did not reach its goal; the first reason counts.
   void set_why(std::string why);
 
   bool converged(const BinaryProblem& problem) const;
@@ -46,6 +46,7 @@ class ModelReport {
   TrainReport finish(Comm* comm);
 
  private:
+  std::string goals(bool gap_is_named) const;
   std::string classes_done() const;
   void explain_limit();
   void explain_interrupt();

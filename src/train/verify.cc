@@ -132,7 +132,7 @@ class Recount {
       const std::vector<double> a = alpha(problem(y), k);
       // What was found of a bound when a signal came is worth knowing.
       const Pool::Grace grace(pool_, options_.prove ? kProvedGrace : 0);
-      const double asked = model_.origin.gap > 0 ? model_.origin.gap : 1;
+      const double asked = gap_to_certify(model_.origin, stored.certificate.primal);
       found.push_back(certify(problem(y), point(model_, columns_, k), a, pool_, nullptr, asked));
       if (!a.empty() && stored.witness.empty()) found.back().bound = "proved";
     }
@@ -246,15 +246,16 @@ std::string wrong_claim(const BinaryProblem& stored, const Proof& found, bool pr
   return "";
 }
 
-// "Converged" must be what the stored gaps say.
+// "Converged" must be what the stored values say.
 std::string wrong_status(const Model& model) {
   const Origin& origin = model.origin;
   if (origin.status != StopReason::converged) return "";
   const auto reached = [&](const BinaryProblem& problem) {
-    return problem.certificate.known() && problem.certificate.relative_gap <= origin.gap;
+    return reaches(problem.certificate, origin);
   };
-  return origin.gap > 0 && std::ranges::all_of(model.problems, reached)
-             ? ""
+  if (std::ranges::all_of(model.problems, reached)) return "";
+  return origin.gap_absolute > 0 || origin.gap_per_row > 0 || origin.target > 0
+             ? "it says that it converged, and has none of what was asked for"
              : "it says that it converged, and its gap is above the one asked for";
 }
 

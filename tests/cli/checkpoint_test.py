@@ -272,6 +272,8 @@ class AgreementTest(CheckpointCase, ErrorCase):
         self.refused("--lambda: not given in the checkpoint, 0.5 now", "--lambda", "0.5")
         self.refused("--gap: 1e-06 in the checkpoint, 0.01 now", "--gap", "0.01")
         self.refused("--gap: 1e-06 in the checkpoint, 0.01 now", "-e", "1")
+        self.refused("--target: not given in the checkpoint, 5 now", "--target", "5")
+        self.refused("--gap-absolute: not given in the checkpoint, 2 now", "--gap-absolute", "2")
         self.refused("--solver: focus in the checkpoint, ocas now", "-s", "ocas")
         self.refused("--bias: 1 in the checkpoint, 2 now", "--bias", "2")
         self.refused("--class-weight: 1=2 in the checkpoint, 1=2 -1=3 now", "-w1", "2", "-w-1", "3")
@@ -285,6 +287,14 @@ class AgreementTest(CheckpointCase, ErrorCase):
         self.assertEqual(self.resumed("-c", "3", "-w1", "2", "-s", "focus", "--bias", "1", "--gap", "1e-6", "-n", "2",
                                       "--cpu", "scalar", "--memory", "1G", "--max-passes", "100000",
                                       "--time-limit", "1000", "--max-classes", "5")[1], whole)
+
+    def test_goals_come_back(self):
+        whole = self.stop("-s", "active", "--gap-per-row", "1e-6", passes="15")
+        self.refused("--gap-per-row: 1e-06 in the checkpoint, 0.1 now", "--gap-per-row", "0.1")
+        self.refused("--gap: not given in the checkpoint, 0.001 now", "--gap", "0.001")
+        run, model = self.resumed("--json")
+        self.assertEqual(model, whole)
+        self.assertEqual(run.json["goals"], {"gap_per_row": 1e-6})
 
     def test_data(self):  # R15
         text = self.read("hard.svm").decode()

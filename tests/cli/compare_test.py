@@ -114,6 +114,18 @@ class CompareTest(CompareCase):
         found = self.compare("--lambda", "0.01", "--gap", "0.1", "--json").json
         self.assertClose(found["cost"], 0.5, 1e-14)
 
+    def test_other_goals(self):
+        run = self.compare("--solvers", "dual,pegasos,active", "--gap-per-row", "0.02", "--json", "--svg", "f.svg").json
+        self.assertEqual(run["goals"], {"gap_per_row": 0.02})
+        self.assertEqual(run["gap"], 0)
+        for r in run["runs"]:
+            self.assertEqual(r["status"], "converged")
+            self.assertLessEqual((r["primal"] - r["dual"]) / 200, 0.02)
+        last = self.compare("--solvers", "dual", "--gap-absolute", "4", "--target", "7").text.splitlines()[-1]
+        self.assertRegex(last, r"^dual reached primal - bound 4 or primal 7: \S+ s, \S+ passes$")
+        last = self.compare("--solvers", "dual", "--target", "1e-3").text.splitlines()[-1]
+        self.assertRegex(last, r"^none reached primal 0\.001; dual came closest: gap \S+ after \S+ s$")
+
     def test_from_standard_input(self):
         run = self.hinge("compare", "-", *BOTH, "--json", stdin=self.read("d.svm"))
         self.assertEqual(run.json["data"], "-")

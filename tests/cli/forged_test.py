@@ -76,6 +76,11 @@ def forge_asked_gap(m):
     m.change("options", gap=m.claimed["relative_gap"] / 2)
 
 
+def forge_asked_goals(m):
+    left = m.claimed["primal"] - m.claimed["dual"]
+    m.change("options", gap_absolute=left / 2, gap_per_row=left / 60 / 2, target=m.claimed["primal"] * (1 - 1e-9))
+
+
 def forge_status(m):
     m.metadata["status"] = "converged"
 
@@ -98,6 +103,8 @@ SENTENCES = [
     ("a dual variable moved by a hundredth", [], forge_witness, "bound"),
     ("a label that no row has", [], forge_label, "its labels are not the classes of the data"),
     ("a smaller gap asked for than was reached", [], forge_asked_gap, "it says that it converged"),
+    ("less of everything asked for than was reached", ["--gap-absolute", "1"], forge_asked_goals,
+     "it says that it converged, and has none of what was asked for"),
     ("converged, where a limit ended the run", ["--max-passes", "1", "--gap", "1e-9"], forge_status,
      "it says that it converged"),
     ("a class weight that training did not have", [], forge_class_weight, "primal value"),

@@ -123,6 +123,19 @@ class TrainTest(MpiCase):
         self.assertEqual(run.json["iterations"], 150)
         self.check_proof("m", "d.svm", 1)
 
+    def test_goals(self):
+        self.write("d.svm", to_text(make_rows(300, 20, noise=0.3)))
+        best = self.hinge("train", "d.svm", "m", "--gap", "1e-7", "--json").json
+        for solver in ("dual", "active"):
+            for goal in (["--gap-per-row", "0.01"], ["--target", 1.02 * best["primal"]]):
+                with self.subTest(solver=solver, goal=goal[0]):
+                    run = self.mpi(3, "train", "d.svm", "m", "-s", solver, *goal, "--json", "--require-converged").json
+                    gap = (run["primal"] - run["dual"]) / 300
+                    self.assertTrue(gap <= 0.01 if goal[0] == "--gap-per-row" else run["primal"] <= goal[1])
+                    self.check_proof("m", "d.svm", 1)
+        run = self.mpi(2, "train", "d.svm", "m", "--target", 0.9 * best["dual"], "--json", "--require-converged", code=3)
+        self.assertRegex(run.json["why"], "^no point has a primal of")
+
     def test_limits_are_agreed(self):
         self.write("d.svm", to_text(make_rows(400, 40, noise=0.5)))
         run = self.mpi(2, "train", "d.svm", "m", "--gap", "1e-13", "--max-passes", "4")

@@ -89,6 +89,71 @@ class TrainTest(CommandCase):
             with self.subTest(gap=gap):
                 self.assertLessEqual(self.train("--gap", gap)["relative_gap"], float(gap))
 
+    def test_other_goals(self):
+        best = self.train("--gap", "1e-9")["primal"]
+        for solver in ("auto", "newton", "active", "pegasos"):
+            with self.subTest(solver):
+                found = self.train("-s", solver, "--gap-absolute", "2.5", "--require-converged")
+                self.assertLessEqual(found["primal"] - found["dual"], 2.5)
+                self.assertGreater(found["relative_gap"], 1e-3)  # none was asked for
+                self.assertEqual(found["goals"], {"gap_absolute": 2.5})
+                found = self.train("-s", solver, "-c", "3", "--gap-per-row", "0.02", "--require-converged")
+                self.assertLessEqual((found["primal"] - found["dual"]) / (3 * 200), 0.02)
+                self.assertEqual(found["goals"], {"gap_per_row": 0.02})
+                found = self.train("-s", solver, "--target", str(1.1 * best), "--require-converged")
+                self.assertLessEqual(found["primal"], 1.1 * best)
+                self.assertEqual(self.hinge("info", "m", "--json").json["goals"], {"target": 1.1 * best})
+                self.hinge("verify", "m", "d.svm")
+        self.assertNotIn("goals", self.train("--gap", "0.1"))
+        self.assertNotIn("goals", self.hinge("info", "m", "--json").json)
+
+    def test_the_first_goal_that_is_reached_ends_a_run(self):
+        for first in (["--gap", "0.05"], ["--gap-absolute", "4"], ["--gap-per-row", "0.02"]):
+            with self.subTest(first):
+                alone = self.train(*first, model="alone")
+                others = {"--gap": "1e-12", "--gap-absolute": "1e-9", "--gap-per-row": "1e-12"}
+                del others[first[0]]
+                several = self.train(*first, *[word for goal in others.items() for word in goal], model="several")
+                for key in ("status", "primal", "dual", "iterations", "rows_touched"):
+                    self.assertEqual(several[key], alone[key])
+
+    def test_goals_that_are_not_reached(self):
+        run = self.hinge("train", "d.svm", "m", "--gap-absolute", "1e-9", "--gap-per-row", "1e-12", "--max-passes", "3",
+                         "--json", "--require-converged", code=3)
+        self.assertEqual(run.json["status"], "limit")
+        self.assertSays(run, r"hinge: warning: stopped by a limit at gap \S+; a primal within 1e-09 of the bound, or a "
+                             r"primal within 1e-12 C rows of the bound was asked for \[solver\.limit\]")
+        best = self.train("--gap", "1e-9")
+        run = self.hinge("train", "d.svm", "m", "--target", 0.99 * best["dual"], "--json", "--require-converged", code=3)
+        self.assertRegex(run.json["why"], r"^no point has a primal of \S+: the bound is \S+$")
+        self.assertSays(run, r"hinge: warning: .*: no point has a primal of .* \[solver\.stalled\]")
+        self.assertLess(run.json["data_passes"], best["data_passes"])
+        self.hinge("verify", "m", "d.svm")
+
+    def test_goals_of_each_class_and_of_each_cost(self):
+        self.write("three.svm", to_text(THREE))
+        found = self.train("--gap-per-row", "0.03", "--require-converged", data="three.svm")
+        self.assertEqual(len(found["problems"]), 3)
+        for problem in found["problems"]:
+            self.assertLessEqual((problem["primal"] - problem["dual"]) / found["rows"], 0.03)
+        found = self.train("-c", "0.1,1,10", "--gap-per-row", "0.01", "--require-converged")
+        for entry in found["path"]:
+            self.assertEqual(entry["status"], "converged")
+            self.assertLessEqual((entry["primal"] - entry["dual"]) / (entry["cost"] * 200), 0.01)
+        self.assertEqual(self.hinge("info", "m", "--json").json["goals"], {"gap_per_row": 0.01})
+        self.hinge("verify", "m", "d.svm")
+
+    def test_goals_out_of_range(self):
+        for name in ("--gap-absolute", "--gap-per-row", "--target"):
+            for value in ("0", "-1", "nan", "inf", "x"):
+                with self.subTest(name=name, value=value):
+                    self.assertIn(f"{name}: expected a finite number > 0",
+                                  self.hinge("train", "d.svm", "m", f"{name}={value}", code=64).err)
+        for name in ("--gap", "--gap-absolute", "--gap-per-row"):
+            run = self.hinge("train", "d.svm", "m", "--kernel", "sigmoid", name, "0.5", code=64)
+            self.assertIn(f"{name}: this kernel is no inner product", run.err)
+        self.hinge("train", "d.svm", "m", "--kernel", "sigmoid", "--target", "1e6", "--require-converged")
+
     def test_cost_and_lambda(self):
         by_cost = self.train("--cost", "0.5", "--gap", "1e-8", model="by-cost")
         by_lambda = self.train("--lambda", "0.01", "--gap", "1e-8", model="by-lambda")  # C = 1/(0.01 * 200)

@@ -49,6 +49,44 @@ TEST_P(SolverContract, HonoursLimits) {
   }
 }
 
+// Each form of goal ends a run, and is true of the certificate; the first that is reached does.
+TEST_P(SolverContract, HonoursGoals) {
+  for (const ProblemShape& shape : kShapes) {
+    const NoisyProblem sample(Precision::f32, shape);
+    const double best =
+        run(dual, sample.problem, {.gap = 1e-6, .seconds = kNever}).certificate.dual;
+    const double near = 0.02 * best, target = 1.05 * best;
+    const auto end_of = [&](const Limits& limits) {
+      const Outcome r = run(GetParam().solve, sample.problem, limits);
+      EXPECT_EQ(r.reason, StopReason::converged);
+      return r;
+    };
+    const Outcome absolute = end_of({.gap = 0, .absolute = near, .seconds = kNever});
+    EXPECT_LE(absolute.certificate.primal - absolute.certificate.dual, near);
+    const Outcome low = end_of({.gap = 0, .target = target, .seconds = kNever});
+    EXPECT_LE(low.certificate.primal, target);
+    const Outcome first =
+        end_of({.gap = 1e-9, .absolute = 1e-9, .target = target, .seconds = kNever});
+    EXPECT_EQ(first.solution.rows_touched, low.solution.rows_touched);
+  }
+}
+
+// A target below the optimum is given up once the bound is above it, but not where there is another
+// goal as well.
+TEST_P(SolverContract, GivesUpATargetThatNoPointReaches) {
+  const NoisyProblem sample(Precision::f32);
+  const double best = run(dual, sample.problem, {.gap = 1e-6, .seconds = kNever}).certificate.dual;
+  const Limits limits = {.gap = 0, .target = 0.9 * best, .seconds = kNever};
+  const Outcome r = run(GetParam().solve, sample.problem, limits);
+  EXPECT_EQ(r.reason, StopReason::limit);
+  EXPECT_GT(r.certificate.dual, limits.target);
+  expect_feasible(sample.problem, r.solution.alpha);
+  const Outcome both =
+      run(GetParam().solve, sample.problem, {.gap = 0.01, .target = 0.9 * best, .seconds = kNever});
+  EXPECT_EQ(both.reason, StopReason::converged);
+  EXPECT_LE(both.certificate.relative_gap, 0.01);
+}
+
 TEST_P(SolverContract, HonoursInterrupts) {
   for (const ProblemShape& shape : {ProblemShape{kRows, true}, kWide}) {
     const NoisyProblem sample(Precision::f32, shape);

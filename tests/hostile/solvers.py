@@ -16,6 +16,9 @@ class Solvers(Trial):
         words = ["--solver", solver, "--bias", problem.bias, "--max-passes", draw.choice((1, 3, 30, 300))]
         words += ["--cost", several if self.chance(0.1) else f"{problem.cost:.6g}"]
         words += ["--gap", problem.gap] if solver != "pegasos" or self.chance(0.3) else ["--epochs", draw.choice((1, 2, 7))]
+        if self.chance(0.3):
+            goal = draw.choice(("--gap-absolute", "--gap-per-row", "--target"))
+            words += [goal, f"{10 ** draw.uniform(-6, 3):.3g}"]
         if solver == "pegasos":
             words += ["--batch", draw.choice((1, 1, 3, 17, "all")), "--projection", draw.choice(("on", "off")),
                       "--sampling", draw.choice(("permute", "replace", "order")),

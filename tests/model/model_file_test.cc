@@ -47,6 +47,9 @@ Model make_model(const Form& form) {
   o.solver = "auto:dual";
   o.cost = 0.1;
   o.gap = 1e-7;
+  o.gap_absolute = 3.25;
+  o.gap_per_row = 1e-5;
+  o.target = 77;
   o.bias_feature = 1.5;
   o.class_weights = {{form.labels[0], 2.5}, {form.labels[1], 1e-3}};
   o.row_weights = true;
@@ -112,6 +115,9 @@ void expect_equal(const Model& a, const Model& b) {
   EXPECT_EQ(a.origin.solver, b.origin.solver);
   EXPECT_EQ(a.origin.cost, b.origin.cost);
   EXPECT_EQ(a.origin.gap, b.origin.gap);
+  EXPECT_EQ(a.origin.gap_absolute, b.origin.gap_absolute);
+  EXPECT_EQ(a.origin.gap_per_row, b.origin.gap_per_row);
+  EXPECT_EQ(a.origin.target, b.origin.target);
   EXPECT_EQ(a.origin.bias_feature, b.origin.bias_feature);
   ASSERT_EQ(a.origin.class_weights.size(), b.origin.class_weights.size());
   for (std::size_t i = 0; i < a.origin.class_weights.size(); ++i) {

@@ -102,6 +102,44 @@ TEST(Certificate, WithoutWitnessThereIsNoBound) {
   EXPECT_EQ(c.relative_gap, 1);
 }
 
+TEST(Certificate, ReachesTheFirstGoalAndNoOther) {
+  const Certificate c = {.primal = 10, .dual = 9, .relative_gap = 0.1, .bound = "witness"};
+  const auto asks = [](auto set) {
+    Origin asked;
+    asked.cost = 0.5;
+    asked.rows = 4;
+    set(asked);
+    return asked;
+  };
+  EXPECT_FALSE(reaches(c, asks([](Origin&) {})));
+  EXPECT_TRUE(reaches(c, asks([](Origin& o) { o.gap = 0.1; })));
+  EXPECT_FALSE(reaches(c, asks([](Origin& o) { o.gap = 0.0999; })));
+  // Rounded outwards, a difference of 1 is a little more.
+  EXPECT_TRUE(reaches(c, asks([](Origin& o) { o.gap_absolute = 1 + 1e-15; })));
+  EXPECT_FALSE(reaches(c, asks([](Origin& o) { o.gap_absolute = 1 - 1e-15; })));
+  EXPECT_TRUE(reaches(c, asks([](Origin& o) { o.gap_per_row = 0.5 + 1e-15; })));
+  EXPECT_FALSE(reaches(c, asks([](Origin& o) { o.gap_per_row = 0.5 - 1e-15; })));
+  EXPECT_TRUE(reaches(c, asks([](Origin& o) { o.target = 10; })));
+  EXPECT_FALSE(reaches(c, asks([](Origin& o) { o.target = 10 - 1e-14; })));
+  const Origin several =
+      asks([](Origin& o) { o.gap = 1e-9, o.gap_absolute = 1e-9, o.target = 11; });
+  EXPECT_TRUE(reaches(c, several));
+
+  // Without a bound only the primal can be where it was asked to be.
+  const Certificate alone = {.primal = 10, .dual = 0, .relative_gap = 1, .bound = "none"};
+  EXPECT_FALSE(reaches(alone, asks([](Origin& o) { o.gap_absolute = 100, o.gap_per_row = 100; })));
+  EXPECT_TRUE(reaches(alone, asks([](Origin& o) { o.target = 10; })));
+  const Certificate unknown = {.bound = "unknown"};
+  EXPECT_FALSE(reaches(unknown, several));
+
+  EXPECT_EQ(absolute_goal(asks([](Origin& o) { o.gap_absolute = 3, o.gap_per_row = 2; })), 4);
+  EXPECT_EQ(relative_goal(asks([](Origin& o) { o.gap_per_row = 2; }), 20, 10), 0.2);
+  EXPECT_DOUBLE_EQ(relative_goal(asks([](Origin& o) { o.target = 12.5; }), 20, 10), 0.2);
+  EXPECT_EQ(relative_goal(asks([](Origin& o) { o.target = 9; }), 20, 10), 0);
+  EXPECT_EQ(gap_to_certify(asks([](Origin& o) { o.target = 9; }), 20), 1);
+  EXPECT_EQ(gap_to_certify(asks([](Origin& o) { o.gap_absolute = 2; }), 20), 0.1);
+}
+
 TEST(Witness, ComesBackExactly) {
   const Dataset data = testing::random_dataset({.rows = 101});
   const std::vector<std::int8_t> y = signs(data, 1);

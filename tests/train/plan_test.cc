@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "data/survey.h"
 #include "support.h"
 #include "train/report.h"
 #include "train/starts.h"
@@ -44,6 +45,31 @@ std::string refused(const Dataset& data, const TrainOptions& options,
 }
 
 const std::vector<double> kPath = {0.1, 1, 10, 100};
+
+// Another goal takes the place of the usual gap, beside one that was given, and where auto asks how
+// close a run shall come.
+TEST(Plan, OtherGoals) {
+  const Dataset data = testing::random_dataset({.rows = 6000, .features = 20, .nonzeros = 20});
+  const double cost = 1 / mean_square(data);  // where newton is for small gaps only
+  const Planned per_row(data, {.cost = cost, .gap_per_row = 0.1});
+  EXPECT_EQ(per_row->gap, 0);
+  EXPECT_EQ(per_row->limits.gap, 0);
+  EXPECT_TRUE(per_row->has_goal);
+  EXPECT_EQ(per_row->report_template.model.origin.gap_per_row, 0.1);
+  EXPECT_EQ(per_row->choice.solver, Solver::dual);
+  const Planned small(data, {.cost = cost, .gap_per_row = 1e-7});
+  EXPECT_EQ(small->choice.solver, Solver::newton);
+  const Planned absolute(data, {.cost = cost, .gap_absolute = 1e-7 * cost * 6000});
+  EXPECT_EQ(absolute->choice.solver, Solver::newton);
+  const Planned first(data, {.cost = cost, .gap_absolute = 1e-7, .gap_per_row = 0.1});
+  EXPECT_EQ(first->choice.solver, Solver::dual);
+  const Planned both(data, {.gap = 0.01, .target = 50});
+  EXPECT_EQ(both->gap, 0.01);
+  EXPECT_LT(both->limits.target, 50);
+  EXPECT_GT(both->limits.target, 50 * (1 - 1e-9));
+  const Planned none(data, {.solver = Solver::pegasos});
+  EXPECT_FALSE(none->has_goal);
+}
 
 TEST(Plan, SolverAndGap) {
   const Dataset data = testing::random_dataset({});

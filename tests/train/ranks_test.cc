@@ -90,6 +90,27 @@ TEST_P(TrainOnRanks, ProvesTheSameOptimumAsOneProcess) {
   }
 }
 
+TEST_P(TrainOnRanks, StopAtTheSameGoal) {
+  const Dataset data = random_dataset({.rows = 300, .features = 25, .nonzeros = 6, .noise = 0.2});
+  const std::vector<std::uint64_t> cuts = {0, 100, 220, 300};
+  const Certificate best = train(data, options(1e-6)).value().model.certificate();
+  TrainOptions per_row = options();
+  per_row.gap.reset();
+  per_row.gap_per_row = 0.01 * best.primal / 300;
+  expect_proved(train_parts(data, cuts, per_row), data, 0.01);
+  TrainOptions target = options();
+  target.gap.reset();
+  target.target = 1.05 * best.primal;
+  const std::vector<TrainReport> reports = train_parts(data, cuts, target);
+  expect_proved(reports, data, 1);
+  EXPECT_LE(reports[0].model.certificate().primal, target.target);
+  target.target = 0.9 * best.primal;
+  for (const TrainReport& report : train_parts(data, cuts, target)) {
+    EXPECT_EQ(report.status, StopReason::limit);
+    EXPECT_TRUE(report.why.starts_with("no point has a primal of")) << report.why;
+  }
+}
+
 TEST_P(TrainOnRanks, WeightsClassesAndBias) {
   Dataset data = random_dataset(
       {.rows = 240, .features = 15, .nonzeros = 5, .precision = Precision::f64, .classes = 3});

@@ -66,6 +66,75 @@ TEST(Train, SameBytesForAnyThreadsAndInstructionSet) {
   }
 }
 
+// With another goal no relative gap is asked for; each class has its own goals, and so has each
+// cost.
+TEST(Train, EndsAtTheGoalThatWasAsked) {
+  const Dataset data =
+      testing::random_dataset({.rows = 300, .features = 20, .noise = 0.3, .classes = 3});
+  const TrainOptions tight = {.cost = 0.5, .gap = 1e-8};
+  const Model best = train(data, tight).value().model;
+  for (const Solver solver : {Solver::dual, Solver::newton, Solver::focus, Solver::pegasos}) {
+    const TrainReport rough =
+        train(data, {.cost = 0.5, .gap_per_row = 0.05, .solver = solver}).value();
+    EXPECT_EQ(rough.status, StopReason::converged);
+    EXPECT_EQ(rough.why, "");
+    EXPECT_EQ(rough.model.origin.gap, 0);
+    EXPECT_EQ(rough.model.origin.gap_per_row, 0.05);
+    EXPECT_GT(rough.model.certificate().relative_gap, kDefaultGap);
+    for (const BinaryProblem& p : rough.model.problems) {
+      EXPECT_LE((p.certificate.primal - p.certificate.dual) / (0.5 * 300), 0.05);
+    }
+    const VerifyReport verified = verify(rough.model, data).value();
+    EXPECT_TRUE(verified.agrees) << verified.why;
+  }
+  double largest = 0;
+  for (const BinaryProblem& p : best.problems) largest = std::max(largest, p.certificate.primal);
+  const TrainReport at = train(data, {.cost = 0.5, .target = 1.01 * largest}).value();
+  EXPECT_EQ(at.status, StopReason::converged);
+  for (const BinaryProblem& p : at.model.problems) {
+    EXPECT_LE(p.certificate.primal, 1.01 * largest);
+  }
+  const std::vector<TrainReport> path =
+      train_path(data, {.path = {0.1, 1}, .gap_per_row = 0.01}).value();
+  for (const TrainReport& report : path) {
+    const Origin& origin = report.model.origin;
+    EXPECT_EQ(report.status, StopReason::converged);
+    for (const BinaryProblem& p : report.model.problems) {
+      EXPECT_LE((p.certificate.primal - p.certificate.dual) / (origin.cost * 300), 0.01);
+    }
+  }
+}
+
+TEST(Train, SaysWhichGoalWasNotReached) {
+  const Dataset data = testing::random_dataset({.rows = 300, .features = 20, .noise = 0.3});
+  const TrainReport none =
+      train(data, {.gap_absolute = 1e-9, .gap_per_row = 1e-9, .max_passes = 3}).value();
+  EXPECT_EQ(none.status, StopReason::limit);
+  EXPECT_NE(
+      none.why.find("; a primal within 1e-09 of the bound, or a primal within 1e-09 C rows of "
+                    "the bound was asked for"),
+      std::string::npos)
+      << none.why;
+  const TrainReport below = train(data, {.target = 1e-3}).value();
+  EXPECT_EQ(below.status, StopReason::limit);
+  EXPECT_TRUE(below.why.starts_with("no point has a primal of 0.001: the bound is ")) << below.why;
+}
+
+// Who says that a model converged must show it.
+TEST(Train, VerifyHoldsAModelToItsGoal) {
+  const Dataset data = testing::random_dataset({.rows = 300, .features = 20, .noise = 0.3});
+  Model model = train(data, {.gap_absolute = 1}).value().model;
+  const Certificate c = model.certificate();
+  EXPECT_TRUE(verify(model, data).value().agrees);
+  model.origin.gap_absolute = (c.primal - c.dual) / 2;
+  EXPECT_EQ(verify(model, data).value().why,
+            "it says that it converged, and has none of what was asked for");
+  model.origin.target = c.primal;
+  EXPECT_TRUE(verify(model, data).value().agrees);
+  model.origin.target = c.primal * (1 - 1e-12);
+  EXPECT_FALSE(verify(model, data).value().agrees);
+}
+
 TEST(Train, LambdaIsCostInOtherWords) {
   const Dataset data = testing::random_dataset({.rows = 200});
   const TrainReport by_cost = train(data, {.cost = 0.5, .gap = 1e-6}).value();

@@ -160,7 +160,7 @@ class DualDescent {
            (epochs_.measures() > 2 && exact_.gap() > DualTuning::kLeastFall * exact_.gap_before());
   }
 
-  void measure() { exact_.run(monitor_.limits().gap); }
+  void measure() { exact_.run(monitor_.limits()); }
 
   // Is w better than the best before? Without the time to find out it is taken only in place of 0,
   // where all begins. The dual variables are feasible at any moment, but for a free bias, with
@@ -188,7 +188,7 @@ class DualDescent {
     progress.primal = exact_.primal();
     progress.dual = exact_.bound();
     progress.relative_gap = exact_.relative_gap();
-    if (epochs_.on_ranks() && progress.relative_gap <= monitor_.limits().gap) {
+    if (epochs_.on_ranks() && progress.relative_gap <= monitor_.limits().gap_at(progress.primal)) {
       progress.relative_gap = std::max(progress.relative_gap, exact_.relative_gap_from_scratch());
     }
     progress.active_rows = exact_.active_rows();
@@ -218,6 +218,16 @@ class DualDescent {
   bool unmeasured_ = false;  // there was no time to measure w
 };
 
+// The relative gap that will do, as far as one can say before there are values: P is at most P(0).
+// A target says nothing of it.
+double least_gap(const Problem& problem, const Limits& limits) {
+  if (!(limits.absolute > 0 || limits.target > 0)) return limits.gap;
+  double at_zero = 0;
+  for (std::uint64_t i = 0; i < problem.data->rows(); ++i) at_zero += problem.upper(i);
+  const double gap = limits.gap_at(at_zero);
+  return gap > 0 ? gap : kDefaultGap;
+}
+
 }  // namespace
 
 Solution solve_dual(const Problem& problem, const DualSetup& setup, Monitor& monitor, Pool& pool) {
@@ -238,7 +248,7 @@ Solution solve_dual(const Problem& problem, const DualSetup& setup, Monitor& mon
     return descend(problem, plain);
   }
   return solve_centred(problem, setup, [&](const Problem& given, const DualSetup& how) {
-    return solve_merged(given, how.common, monitor.limits().gap, pool,
+    return solve_merged(given, how.common, least_gap(given, monitor.limits()), pool,
                         [&](const Problem& merged) { return descend(merged, how); });
   });
 }

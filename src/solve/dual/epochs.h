@@ -193,7 +193,9 @@ class Epochs {
 
   // Whether the epochs since then took what an exact pass should wait for.
   bool worked_enough(double begun) const { return passes() - begun >= DualTuning::kLeastEpochWork; }
-  double target(const Found& found) const { return monitor_.limits().gap * found.primal; }
+  double target(const Found& found) const {
+    return monitor_.limits().aim(found.primal, found.primal - found.gap) * found.primal;
+  }
   // Whether such a gap is worth an exact pass.
   bool is_near(double gap, const Found& found) const {
     const double share = is_hard() ? DualTuning::kNextMeasureOfLeaps : DualTuning::kNextMeasure;

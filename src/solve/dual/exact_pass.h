@@ -23,6 +23,7 @@
 #include "solve/dual/gradients.h"
 #include "solve/dual/lane.h"
 #include "solve/dual/tuning.h"
+#include "solve/monitor.h"
 #include "solve/solver.h"
 
 namespace hinge {
@@ -77,8 +78,8 @@ class ExactPass {
   // To be called before the first pass: finds out how many rows all ranks have.
   void begin() { rows_ = comm_ == nullptr ? lane_.rows() : comm_->sum(lane_.rows()); }
 
-  // Measures where epochs have come to. `gap_asked` is that of the run.
-  void run(double gap_asked) {
+  // Measures where epochs have come to. The limits are those of the run.
+  void run(const Limits& limits) {
     keep_best();
     const Measured found = measure();
     if (!std::isfinite(found.primal())) {
@@ -89,7 +90,7 @@ class ExactPass {
     }
     gain_ = found.sums.gain;
     const double dual = raise_bound(found);
-    offer_point(found, gap_asked);
+    offer_point(found, limits);
     gap_before_ = std::exchange(gap_, best_point_.primal() - dual);
     epochs_.see_exact(gap_, found.sums.squares / static_cast<double>(rows_));
     if (!iterate_.is_zero) work_.rows_touched += lane_.rows();
@@ -231,14 +232,14 @@ class ExactPass {
     return dual;
   }
 
-  void offer_point(const Measured& found, double gap_asked) {
+  void offer_point(const Measured& found, const Limits& limits) {
     if (iterate_.is_zero && !bias_.is_free()) {
       best_point_.offer_zero(found.sums.loss);
       return;
     }
     Point offered = {found.point, gradients_.all(), found.square, found.primal()};
     if (found.by_rows) offered.alpha = lane_.alpha;
-    const double wanted = bound_ / (1 - std::min(0.5, gap_asked));
+    const double wanted = limits.primal_aim(bound_);
     // Midway the next point will be better anyway.
     const double left = offered.primal - bound_;
     const bool midway = !epochs_.is_hard() &&

@@ -158,9 +158,12 @@ class Newton {
       part.w = whole_->w;
       if (level + 1 < sizes.size()) part.measure_margins();
       part.begin_with(0.5 / half_width);
-      const double gap = sample_gap(size, problem_.dimension(), monitor_.limits().gap);
+      const auto solved = [&] {
+        const double asked = monitor_.limits().gap_at(part.primal());
+        return part.gap() <= sample_gap(size, problem_.dimension(), asked) * part.primal();
+      };
       double sharpen = Tuning::kSharpen;
-      iterate(part, sharpen, [&] { return part.gap() <= gap * part.primal(); });
+      iterate(part, sharpen, solved);
       whole_->w = part.w;
       half_width = sample_half_width(size, problem_.dimension());
     }
@@ -263,8 +266,9 @@ class Newton {
     part.steepness = all.steepness;
     if (problem_.free_bias) part.count_others();
     const double gap = primal_ - dual_;
-    const double aim = std::max(Tuning::kNarrowAim * gap,
-                                Tuning::kNarrowAimOfGap * monitor_.limits().gap * primal_);
+    const double aim =
+        std::max(Tuning::kNarrowAim * gap,
+                 Tuning::kNarrowAimOfGap * monitor_.limits().gap_at(primal_) * primal_);
     iterate(part, sharpen_, [&] { return part.gap() <= aim; });
     return_from(part, rows);
     const double left = primal_ - dual_;
@@ -346,9 +350,11 @@ class Newton {
     double slack = Tuning::kTrusted * part.primal();
     // Nor where they are about to say that it is done, or where P has fallen far below what their
     // rounding was small beside.
-    const double gap = std::max(Tuning::kFineGap * Tuning::kFineTimes, monitor_.limits().gap);
     const double primal = std::min(primal_, part.primal());
-    const bool fine = primal - std::max(dual_, part.dual()) < gap * primal;
+    const double gap =
+        std::max(Tuning::kFineGap * Tuning::kFineTimes, monitor_.limits().gap_at(primal));
+    const bool fine =
+        primal - std::max(dual_, part.dual()) < gap * primal || monitor_.limits().at_target(primal);
     if (!std::isfinite(measured_)) measured_ = part.primal();
     if (fine || part.primal() < Tuning::kFallen * measured_) {
       measured_ = part.primal();

@@ -24,20 +24,20 @@ class PegasosSchedule {
         share_(several ? PegasosTuning::kMeasuringShareOfRanks : PegasosTuning::kMeasuringShare),
         batch_(asked.batch == 0 ? rows : asked.batch),
         epoch_((rows + batch_ - 1) / batch_) {
-    const bool gap_asked = limits.gap > 0;
+    const bool goal_asked = limits.have_goal();
     const bool best_of = asked.iterate == Iterate::best_of;
-    measures_between_ = (gap_asked || asked.check_every > 0) && !best_of;
-    keeps_best_ = gap_asked || best_of;
+    measures_between_ = (goal_asked || asked.check_every > 0) && !best_of;
+    keeps_best_ = goal_asked || best_of;
     if (asked.steps > 0) {
       total_ = asked.steps;
-    } else if (asked.epochs > 0 || !gap_asked || best_of) {
+    } else if (asked.epochs > 0 || !goal_asked || best_of) {
       const std::uint64_t epochs = asked.epochs > 0 ? asked.epochs : PegasosTuning::kDefaultEpochs;
       total_ = epochs > kNever / epoch_ ? kNever : epochs * epoch_;
     } else {
       ends_ = false;
     }
     runs_ = best_of ? std::min(asked.runs, total_) : 1;
-    may_end_early_ = gap_asked || std::isfinite(limits.seconds) || limits.passes > 0 ||
+    may_end_early_ = goal_asked || std::isfinite(limits.seconds) || limits.passes > 0 ||
                      total_ / epoch_ > PegasosTuning::kLongRun;
   }
 

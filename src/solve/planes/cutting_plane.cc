@@ -110,7 +110,7 @@ class CuttingPlane {
                monitor),
         focus_(risk_),
         wandering_(risk_),
-        target_(monitor.limits().gap) {}
+        target_(1) {}
 
   void work() {
     if (resume_.empty()) {
@@ -134,6 +134,7 @@ class CuttingPlane {
 
   double gap() const { return std::max(0.0, primal_ - dual_); }
   double relative_gap() const { return primal_ > 0 ? gap() / primal_ : 0.0; }
+  double target_gap() const { return target_ * monitor_.limits().gap_at(primal_); }
 
   void begin() {
     const bool given = !start_.empty();
@@ -169,7 +170,7 @@ class CuttingPlane {
 
   // ---- The reduced problem: max sum beta b - 1/2 |sum beta a|^2. Its minimum is the next trial.
   void reduce() {
-    const double tolerance = Tuning::kQpGapShare * std::max(gap(), target_ * primal_);
+    const double tolerance = Tuning::kQpGapShare * std::max(gap(), target_gap() * primal_);
     const std::size_t used = slots_.used();
     const GramMatrix& gram = risk_.planes().gram();
     const QpAnswer answer = qp_.solve(gram.values(), gram.slots(), slots_.b().first(used),
@@ -245,8 +246,8 @@ class CuttingPlane {
     narrowed_ = true;
     round_primal_ = primal_;
     steps_.forget();
-    const double end =
-        std::max(Tuning::kRoundGapShare * gap(), Tuning::kRoundTargetShare * target_ * primal_);
+    const double end = std::max(Tuning::kRoundGapShare * gap(),
+                                Tuning::kRoundTargetShare * target_gap() * primal_);
     const auto rows = static_cast<double>(risk_.rows().all_rows());
     const double share = std::max(1.0, static_cast<double>(risk_.active())) / rows;
     const auto most = static_cast<std::uint64_t>(
@@ -318,18 +319,23 @@ class CuttingPlane {
     progress.objective_rows = counts().objective;
     progress.search_rows = counts().search;
     // A gap that is small enough must be so in sums from scratch too.
-    if (monitor_.limits().gap > 0 && relative_gap() <= monitor_.limits().gap) {
-      progress.relative_gap = std::max(progress.relative_gap, confirmed_gap());
+    if (monitor_.limits().reached(primal_, relative_gap())) {
+      progress.relative_gap = std::max(progress.relative_gap, confirmed_gap(progress.primal));
     }
     return progress;
   }
   // The relative gap by sums from scratch, if it is larger than asked for; 0 if not. Where it is,
-  // running sums are made anew, and must show half the gap from then on.
-  double confirmed_gap() {
+  // running sums are made anew, and must show half the gap from then on. A primal at the target
+  // becomes that from scratch, and needs no gap if it is still there.
+  double confirmed_gap(double& at_target) {
     const ExactValues exact = risk_.exact(slots_.beta());
     const double primal = exact.anchor_square / 2 + problem_.cost * exact.risk,
                  dual = exact.b - exact.square / 2;
-    if (!(primal - dual > monitor_.limits().gap * primal)) return 0;
+    if (monitor_.limits().at_target(at_target)) {
+      at_target = primal;
+      if (monitor_.limits().at_target(primal)) return 0;
+    }
+    if (!(primal - dual > monitor_.limits().gap_at(primal) * primal)) return 0;
     target_ /= 2;
     risk_.rebuild();
     return (primal - dual) / primal;
@@ -389,7 +395,7 @@ class CuttingPlane {
   std::vector<double> best_;  // w_b, while the anchor is elsewhere: at the beginning, in a round
   bool begun_ = false;
   double round_primal_ = kInfinity;  // of the anchor, by the active rows
-  double target_;                    // gap to be reached in running sums
+  double target_;                    // share of the gap asked, to be reached in running sums
   double last_step_ = 0;
   bool narrowed_ = false;  // a round is under way
   bool back_ = false;      // this step leads from a round's beginning to its end
