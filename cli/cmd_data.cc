@@ -185,6 +185,7 @@ int Info::model() {
                                                 : Json(o.bias_feature)},
                  {"solver", o.solver}};
   if (!o.because.empty()) object.add("because", o.because);
+  if (o.mistakes) object.add("update", to_string(Update::mistake));
   if (!several) {
     object.add("status", or_null(to_string(o.status)));
     object.add("cost", or_null(o.cost));

@@ -43,6 +43,7 @@ constexpr std::string_view kSwitch[] = {"off", "on"};
 constexpr std::string_view kSamplings[] = {"permute", "replace", "order"};
 constexpr std::string_view kIterates[] = {"last", "average", "suffix", "random"};
 constexpr std::string_view kBestOf = "best-of:";
+constexpr std::string_view kUpdates[] = {"margin", "mistake"};
 constexpr std::string_view kCpus[] = {"auto", "scalar", "avx2", "avx512"};
 
 std::span<const std::string_view> kernel_names() {
@@ -378,6 +379,13 @@ std::vector<Row> make_rows() {
        .group = kPegasosAlone,
        .range = fmt::format("{} or {}S, S up to {}", Choice{kIterates}.list(), kBestOf, kRuns.most),
        .set = set_iterate},
+      choice(
+          {"update", "", "NAME", "", "margin",
+           "which rows a step learns from: those inside the margin, or only those predicted "
+           "wrongly, a score of 0 among them: a perceptron that shrinks, which no theorem brings "
+           "to the optimum"},
+          kUpdates, [](Options& o, std::size_t place) { o.pegasos.update = Update(place); },
+          kPegasosAlone),
       on_or_off(
           {"projection", "", "on|off", "", "off", "keep |w| <= 1/sqrt(lambda)"},
           [](Options& o, bool on) { o.pegasos.projection = on; }, kPegasosAlone),
@@ -483,6 +491,10 @@ Result<Solver> parse_solver(std::string_view name, std::string_view text) {
   return guard([&] { return solver({.name = name, .expected = solver_range(), .text = text}); });
 }
 
+std::string_view to_string(Update update) {
+  return update <= Update::mistake ? kUpdates[static_cast<std::size_t>(update)] : "unknown";
+}
+
 bool uses_pegasos(const TrainOptions& options) {
   return options.solver == Solver::pegasos ||
          (options.solver == Solver::automatic && !options.pegasos.kernel.linear());
@@ -546,6 +558,7 @@ std::vector<std::pair<std::string, std::string>> describe(const TrainOptions& o)
   } else {
     add(p.iterate != defaults.iterate, "iterate", kIterates[static_cast<std::size_t>(p.iterate)]);
   }
+  add(p.update != defaults.update, "update", to_string(p.update));
   add(p.projection, "projection", "on");
   add(!p.rescale, "rescale", "off");
   add(p.t0.has_value(), "t0", p.t0.value_or(0));
@@ -619,6 +632,11 @@ void check_pegasos(const TrainOptions& o) {
           "--bias: with a kernel expected none or a number, got free");
   }
   check_in(kFirstStep, p.t0.value_or(0), "t0");
+  // Such a run may come no nearer to the optimum, ever.
+  check(p.update == Update::margin || !o.gap || p.epochs > 0 || p.steps > 0 || o.max_passes > 0 ||
+            o.time_limit < kInfinity || p.iterate == Iterate::best_of,
+        "--gap: nothing promises that --update mistake reaches one; give --epochs or another end, "
+        "too");
 }
 
 // Kernels, and options that only some solvers have.
