@@ -23,6 +23,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr NumberRange kPositive = {
     .least = 0, .most = 1e300, .open = true};  // costs, lambda, gamma
 constexpr NumberRange kGap = {.least = 0, .most = 1, .open = true};
+constexpr NumberRange kDelta = {.least = 0, .most = 1, .open = true};
 constexpr NumberRange kTolerance = {.least = 0, .most = 100, .open = true};
 constexpr NumberRange kBias = {.most = kMaxBias};
 constexpr NumberRange kFactor = {.least = 0, .open = true, .what = "factor"};
@@ -237,6 +238,14 @@ void set_iterate(TrainOptions& o, const Given& given) {
   o.pegasos.runs = given.whole<std::uint64_t>(kRuns, given.text.substr(kBestOf.size()));
 }
 
+// Of ceil(ln(1/delta)) points drawn by lot, each of which is bad with probability 1/e, all are with
+// probability delta at most. Of the smallest double that is 745.
+void set_delta(TrainOptions& o, double delta) {
+  o.pegasos.iterate = Iterate::best_of;
+  o.pegasos.runs =
+      std::max(std::uint64_t{1}, static_cast<std::uint64_t>(std::ceil(-std::log(delta))));
+}
+
 // The upper end is known where the data is.
 void set_batch(TrainOptions& o, const Given& given) {
   o.pegasos.batch = given.text == "all" ? 0 : given.whole<std::uint64_t>(kAtLeastOne, given.text);
@@ -379,6 +388,10 @@ std::vector<Row> make_rows() {
        .group = kPegasosAlone,
        .range = fmt::format("{} or {}S, S up to {}", Choice{kIterates}.list(), kBestOf, kRuns.most),
        .set = set_iterate},
+      number({"delta", "", "D", "", "",
+              "the same as --iterate best-of:S with the S = ln(1/D), rounded up, of the theorem "
+              "that holds with probability 1 - D"},
+             kDelta, set_delta, kPegasosAlone),
       choice(
           {"update", "", "NAME", "", "margin",
            "which rows a step learns from: those inside the margin, or only those predicted "

@@ -65,6 +65,7 @@ TEST(Options, DescribedOptionsComeBack) {
       {"batch", {"4", "all"}},
       {"sampling", {"replace", "order"}},
       {"iterate", {"last", "best-of:5"}},
+      {"delta", {"0.05"}},
       {"update", {"mistake"}},
       {"projection", {"on"}},
       {"rescale", {"off"}},
@@ -155,7 +156,8 @@ TEST(Options, EveryOptionCanBeSet) {
       {"lambda", "0.5"},   {"tolerance", "0.1"}, {"class-weight", "1=2"}, {"time-limit", "5"},
       {"max-passes", "3"}, {"memory", "2G"},     {"gap", "0.01"},         {"epochs", "3"},
       {"steps", "100"},    {"t0", "7"},          {"check-every", "2"},    {"gamma", "0.5"},
-      {"budget", "10"},    {"planes", "30"},     {"mu", "0.1"},           {"path", "1e-3:1e3:20"}};
+      {"budget", "10"},    {"planes", "30"},     {"mu", "0.1"},           {"path", "1e-3:1e3:20"},
+      {"delta", "0.1"}};
   for (const OptionInfo& info : train_option_table()) {
     const auto sample = samples.find(info.name);
     const std::string_view text = sample != samples.end() ? sample->second : info.fallback;
@@ -378,6 +380,11 @@ TEST(Options, Pegasos) {
   EXPECT_EQ(set("iterate", "random").iterate, Iterate::random);
   EXPECT_EQ(set("iterate", "best-of:5").iterate, Iterate::best_of);
   EXPECT_EQ(set("iterate", "best-of:5").runs, 5U);
+  EXPECT_EQ(set("delta", "0.05").iterate, Iterate::best_of);
+  EXPECT_EQ(set("delta", "0.05").runs, 3U);  // ln 20 = 2.996
+  EXPECT_EQ(set("delta", "0.04").runs, 4U);
+  EXPECT_EQ(set("delta", "1").runs, 1U);
+  EXPECT_EQ(set("delta", "5e-324").runs, 745U);
   EXPECT_EQ(set("update", "mistake").update, Update::mistake);
   EXPECT_EQ(set("update", "margin").update, Update::margin);
   EXPECT_TRUE(set("projection", "on").projection);
@@ -394,6 +401,8 @@ TEST(Options, Pegasos) {
   expect_refused("sampling", {"", "Permute", "shuffle"});
   expect_refused("iterate", {"", "best", "best-of", "best-of:", "best-of:0", "best-of:-1",
                              "best-of:2x", "mean"});
+  expect_refused("delta", kNoNumbers);
+  expect_refused("delta", {"0", "-0.1", "1.1"});
   expect_refused("update", {"", "mistakes", "Margin", "0"});
   expect_refused("projection", {"", "yes", "1"});
   expect_refused("rescale", {"", "no", "0"});
@@ -410,7 +419,7 @@ TEST(Options, Pegasos) {
                                          {"steps", "9", true},
                                          {"time-limit", "9", true},
                                          {"max-passes", "9", true},
-                                         {"iterate", "best-of:3", true},
+                                         {"delta", "0.1", true},
                                          {"update", "margin", true}}) {
     TrainOptions asked;
     asked.solver = Solver::pegasos;
