@@ -3,6 +3,7 @@
 // and the number of steps are chosen such that the bounds say something.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numeric>

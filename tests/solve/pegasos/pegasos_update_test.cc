@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
+#include <string>
 
 #include "pegasos_reference.h"
 #include "solve/update.h"
