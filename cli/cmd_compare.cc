@@ -332,6 +332,7 @@ void add_compare(CLI::App& app, Action& action) {
       ->description("stop each solver after N passes over the data (a whole number > 0)");
   command->get_option("--cost")->excludes("--lambda");
   command->get_option("--gap")->excludes("--tolerance");
+  command->get_option("--iterate")->excludes("--delta");
   compare->data.add_to(*command, true);
   command
       ->add_option("--weights", compare->data.read.weights_file,

@@ -541,6 +541,7 @@ void add_train(CLI::App& app, Action& action) {
   command->get_option("--cost")->excludes("--lambda")->excludes("--path");
   command->get_option("--path")->excludes("--lambda");
   command->get_option("--gap")->excludes("--tolerance");
+  command->get_option("--iterate")->excludes("--delta");
   train->command = command;
   train->data.add_to(*command, true);
   command

@@ -219,6 +219,7 @@ def option_seeds():
         "epochs": ["1", "0", "18446744073709551615"], "steps": ["1", "0"], "batch": ["1", "all", "0", "x"],
         "sampling": ["permute", "replace", "order", "permut"], "t0": ["0", "9007199254740992", "9007199254740993"],
         "iterate": ["last", "average", "suffix", "random", "best-of:3", "best-of:0", "best-of:", "best"],
+        "delta": ["0.05", "1", "5e-324", *numbers], "update": ["mistake", "margin", "mistakes"],
         "projection": ["on", "off", "of"], "rescale": ["on", "off"], "check-every": ["1", "0"],
         "kernel": ["rbf", "poly", "sigmoid", "linear", "gauss"], "gamma": numbers, "coef0": numbers,
         "degree": ["1", "3", "100", "0", "101"], "budget": ["1", "0"],

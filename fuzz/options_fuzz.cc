@@ -24,11 +24,12 @@ bool in_range(const TrainOptions& o) {
               std::isfinite(o.bias * o.bias) && o.threads >= 0 && o.threads <= 4096 &&
               o.time_limit >= 0 && o.solver <= Solver::focus &&
               o.pegasos.sampling <= Sampling::order && o.pegasos.iterate <= Iterate::best_of &&
-              o.pegasos.runs > 0 && o.pegasos.kernel.kind <= KernelKind::sigmoid &&
-              o.pegasos.kernel.gamma >= 0 && std::isfinite(o.pegasos.kernel.gamma) &&
-              std::isfinite(o.pegasos.kernel.coef0) && o.pegasos.kernel.degree >= 1 &&
-              (o.planes.planes == 0 || o.planes.planes >= 2) && o.planes.planes <= 10000 &&
-              o.planes.mu >= 0 && o.planes.mu <= 1 && o.instruction_set <= InstructionSet::avx512;
+              o.pegasos.runs > 0 && o.pegasos.runs <= 1000 && o.pegasos.update <= Update::mistake &&
+              o.pegasos.kernel.kind <= KernelKind::sigmoid && o.pegasos.kernel.gamma >= 0 &&
+              std::isfinite(o.pegasos.kernel.gamma) && std::isfinite(o.pegasos.kernel.coef0) &&
+              o.pegasos.kernel.degree >= 1 && (o.planes.planes == 0 || o.planes.planes >= 2) &&
+              o.planes.planes <= 10000 && o.planes.mu >= 0 && o.planes.mu <= 1 &&
+              o.instruction_set <= InstructionSet::avx512;
   for (const ClassWeight& w : o.class_weights)
     good = good && w.factor > 0 && std::isfinite(w.factor);
   return good;
@@ -73,6 +74,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       hinge::KernelFunction& kernel = together.pegasos.kernel;
       kernel.kind = hinge::KernelKind::poly;  // which has all of them
       if (!kernel.positive_definite()) together.gap = {};
+      if (together.pegasos.update == hinge::Update::mistake) together.gap = {};  // needs an end
       if (together.pegasos.budget > 0) together.pegasos.projection = false;
       require_valid(together);
     } else {

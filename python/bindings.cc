@@ -214,6 +214,7 @@ nb::dict origin_of(const Model& model) {
   d["bias_feature"] = o.bias_feature;
   d["free_bias"] = o.free_bias;
   d["row_weights"] = o.row_weights;
+  d["update"] = std::string(to_string(o.mistakes ? Update::mistake : Update::margin));
   d["seed"] = o.seed;
   d["rows"] = o.rows;
   d["nonzeros"] = o.nonzeros;
@@ -364,9 +365,11 @@ Verified verify_model(const Model& model, const Dataset& data, bool prove, doubl
 // Calls wait for each other: the lock of the interpreter is not held while rows are learned.
 class Learner {
  public:
-  Learner(double lambda, double bias, std::vector<std::int64_t> labels, const nb::dict& weights) {
+  Learner(double lambda, double bias, std::vector<std::int64_t> labels, const nb::dict& weights,
+          bool mistakes) {
     StreamOptions options;
     options.lambda = lambda;
+    options.update = mistakes ? Update::mistake : Update::margin;
     options.bias = bias;
     options.labels = std::move(labels);
     options.index_base = IndexBase::one;
@@ -379,9 +382,10 @@ class Learner {
   }
   // Goes on from a stream, or from any other linear model as if `steps` had led to it: a stream
   // keeps sums v, of which w is v / (lambda steps).
-  Learner(const Model& given, double lambda, std::uint64_t steps) {
+  Learner(const Model& given, double lambda, std::uint64_t steps, bool mistakes) {
     Model model = given;
     if (!model.stream) {
+      model.origin.mistakes = mistakes;
       const double scale = lambda * static_cast<double>(steps);
       StreamState& s = model.stream.emplace();
       s.lambda = lambda;
@@ -529,10 +533,10 @@ NB_MODULE(_core, m) {
         arg("threads"));
 
   nb::class_<Learner>(m, "Learner", "Learns rows as they come.")
-      .def(nb::init<double, double, std::vector<std::int64_t>, const nb::dict&>(), arg("lambda_"),
-           arg("bias"), arg("labels"), arg("weights"))
-      .def(nb::init<const Model&, double, std::uint64_t>(), arg("model"), arg("lambda_"),
-           arg("steps"))
+      .def(nb::init<double, double, std::vector<std::int64_t>, const nb::dict&, bool>(),
+           arg("lambda_"), arg("bias"), arg("labels"), arg("weights"), arg("mistakes"))
+      .def(nb::init<const Model&, double, std::uint64_t, bool>(), arg("model"), arg("lambda_"),
+           arg("steps"), arg("mistakes"))
       .def("learn", &Learner::learn, arg("rows"))
       .def("snapshot", &Learner::snapshot);
 }

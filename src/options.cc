@@ -1,6 +1,6 @@
 // The one table of training options. A row says what its option may be given: parsing, validate()
-// and the words of --help and of complaints come from that. Map: ranges -> how a row reads its text
-// -> options with a form of their own -> the table -> solvers -> describe() -> validate().
+// and the words of --help and of complaints come from that. Map: names -> how a row reads its text
+// -> options with a form of their own -> the table -> solvers -> describe().
 #include "hinge/options.h"
 
 #include <fmt/core.h>
@@ -12,37 +12,19 @@
 
 #include "base/error.h"
 #include "base/range.h"
+#include "option_ranges.h"
 #include "solve/traits.h"
 
 namespace hinge {
 namespace {
 
-// ---- Ranges.
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr NumberRange kPositive = {
-    .least = 0, .most = 1e300, .open = true};  // costs, lambda, gamma
-constexpr NumberRange kGap = {.least = 0, .most = 1, .open = true};
-constexpr NumberRange kTolerance = {.least = 0, .most = 100, .open = true};
-constexpr NumberRange kBias = {.most = kMaxBias};
-constexpr NumberRange kFactor = {.least = 0, .open = true, .what = "factor"};
-constexpr NumberRange kSeconds = {.least = 0, .what = "number of seconds"};
-constexpr NumberRange kAnyNumber = {};
-constexpr NumberRange kMu = {.least = 1e-3, .most = 1};  // with less, planes lie where others are
-constexpr CountRange kAny = {};
-constexpr CountRange kAtLeastOne = {.least = 1};
-constexpr CountRange kThreads = {.most = 4096};
-constexpr CountRange kClasses = {.least = 2};
-constexpr CountRange kFirstStep = {.most = std::uint64_t{1} << 53};  // counted in double
-constexpr CountRange kDegree = {.least = 1, .most = 100};
-constexpr CountRange kPlanes = {.least = 2, .most = 10000};
-constexpr CountRange kRuns = {.least = 1, .most = 1000};  // each ends with passes over all rows
-constexpr CountRange kPath = {.least = 2, .most = 1000};  // each cost takes a hyperplane or several
+// ---- Names.
 
 constexpr std::string_view kSwitch[] = {"off", "on"};
 constexpr std::string_view kSamplings[] = {"permute", "replace", "order"};
 constexpr std::string_view kIterates[] = {"last", "average", "suffix", "random"};
 constexpr std::string_view kBestOf = "best-of:";
+constexpr std::string_view kUpdates[] = {"margin", "mistake"};
 constexpr std::string_view kCpus[] = {"auto", "scalar", "avx2", "avx512"};
 
 std::span<const std::string_view> kernel_names() {
@@ -236,6 +218,14 @@ void set_iterate(TrainOptions& o, const Given& given) {
   o.pegasos.runs = given.whole<std::uint64_t>(kRuns, given.text.substr(kBestOf.size()));
 }
 
+// Of ceil(ln(1/delta)) points drawn by lot, each of which is bad with probability 1/e, all are with
+// probability delta at most. Of the smallest double that is 745.
+void set_delta(TrainOptions& o, double delta) {
+  o.pegasos.iterate = Iterate::best_of;
+  o.pegasos.runs =
+      std::max(std::uint64_t{1}, static_cast<std::uint64_t>(std::ceil(-std::log(delta))));
+}
+
 // The upper end is known where the data is.
 void set_batch(TrainOptions& o, const Given& given) {
   o.pegasos.batch = given.text == "all" ? 0 : given.whole<std::uint64_t>(kAtLeastOne, given.text);
@@ -390,6 +380,17 @@ std::vector<Row> make_rows() {
        .group = kPegasosAlone,
        .range = fmt::format("{} or {}S, S up to {}", Choice{kIterates}.list(), kBestOf, kRuns.most),
        .set = set_iterate},
+      number({"delta", "", "D", "", "",
+              "the same as --iterate best-of:S with the S = ln(1/D), rounded up, of the theorem "
+              "that holds with probability 1 - D"},
+             kDelta, set_delta, kPegasosAlone),
+      choice(
+          {"update", "", "NAME", "", "margin",
+           "which rows a step learns from: those inside the margin, or only those predicted "
+           "wrongly, a score of 0 among them: a perceptron that shrinks, which no theorem brings "
+           "to the optimum"},
+          kUpdates, [](Options& o, std::size_t place) { o.pegasos.update = Update(place); },
+          kPegasosAlone),
       on_or_off(
           {"projection", "", "on|off", "", "off", "keep |w| <= 1/sqrt(lambda)"},
           [](Options& o, bool on) { o.pegasos.projection = on; }, kPegasosAlone),
@@ -495,6 +496,10 @@ Result<Solver> parse_solver(std::string_view name, std::string_view text) {
   return guard([&] { return solver({.name = name, .expected = solver_range(), .text = text}); });
 }
 
+std::string_view to_string(Update update) {
+  return update <= Update::mistake ? kUpdates[static_cast<std::size_t>(update)] : "unknown";
+}
+
 bool uses_pegasos(const TrainOptions& options) {
   return options.solver == Solver::pegasos ||
          (options.solver == Solver::automatic && !options.pegasos.kernel.linear());
@@ -569,6 +574,7 @@ std::vector<std::pair<std::string, std::string>> describe(const TrainOptions& o)
   } else {
     add(p.iterate != defaults.iterate, "iterate", kIterates[static_cast<std::size_t>(p.iterate)]);
   }
+  add(p.update != defaults.update, "update", to_string(p.update));
   add(p.projection, "projection", "on");
   add(!p.rescale, "rescale", "off");
   add(p.t0.has_value(), "t0", p.t0.value_or(0));
@@ -581,118 +587,6 @@ std::vector<std::pair<std::string, std::string>> describe(const TrainOptions& o)
   add(o.planes.planes > 0, "planes", o.planes.planes);
   add(o.planes.mu > 0, "mu", o.planes.mu);
   return all;
-}
-
-// ---- What goes together.
-
-namespace {
-
-void check(bool good, std::string_view message) {
-  if (!good) fail("usage.value", std::string(message));
-}
-
-template <class Range, class Value>
-void check_in(const Range& range, Value value, std::string_view member) {
-  if (!range.contains(value)) {
-    fail("usage.value", fmt::format("{}: expected {}", member, range.words()));
-  }
-}
-
-// The same where the ends are all that is said of the range.
-template <class Range, class Value>
-void check_ends(const Range& range, Value value, std::string_view member) {
-  if (!range.contains(value)) {
-    fail("usage.value", fmt::format("{}: expected {}", member, range.ends()));
-  }
-}
-
-[[noreturn]] void fail_only(OptionGroup group) {
-  std::string names;
-  for (const Row& row : rows()) {
-    if (row.group != group) continue;
-    names += fmt::format("{}--{}", names.empty() ? "" : ", ", row.info.name);
-  }
-  fail("usage.value", fmt::format("only --solver {} has {}", solvers_with(group), names));
-}
-
-void check_pegasos(const TrainOptions& o) {
-  const PegasosOptions& p = o.pegasos;
-  check(p.epochs == 0 || p.steps == 0, "give --epochs or --steps, not both");
-  if (!kRuns.contains(p.runs) || (p.iterate != Iterate::best_of && p.runs != 1)) {
-    fail("usage.value",
-         fmt::format("runs: expected {}, and 1 unless the iterate is best_of", kRuns.ends()));
-  }
-  const KernelFunction& kernel = p.kernel;
-  if (kernel.gamma != 0) check_in(kPositive, kernel.gamma, "gamma");
-  check_in(kAnyNumber, kernel.coef0, "coef0");
-  check_ends(kDegree, kernel.degree, "degree");
-  if (kernel.linear()) {
-    check(kernel == KernelFunction{} && p.budget == 0,
-          "--gamma, --coef0, --degree and --budget need --kernel rbf, poly or sigmoid");
-  } else {
-    const std::string_view gap = o.gap                ? "--gap"
-                                 : o.gap_absolute > 0 ? "--gap-absolute"
-                                 : o.gap_per_row > 0  ? "--gap-per-row"
-                                                      : "";
-    if (!gap.empty() && !kernel.positive_definite()) {
-      fail("usage.value",
-           fmt::format("{}: this kernel is no inner product (sigmoid, or poly with coef0 < 0), and "
-                       "no bound can be proved",
-                       gap));
-    }
-    check(kernel.kind != KernelKind::rbf || kernel.coef0 == 0,
-          "--coef0: the kernel rbf has none; poly and sigmoid have");
-    check(kernel.kind == KernelKind::poly || kernel.degree == KernelFunction{}.degree,
-          "--degree: only the kernel poly has one");
-    check(p.budget == 0 || !p.projection, "give --budget or --projection, not both");
-    check(!o.free_bias || traits_of(Solver::pegasos).with_kernel.free_bias,
-          "--bias: with a kernel expected none or a number, got free");
-  }
-  check_in(kFirstStep, p.t0.value_or(0), "t0");
-}
-
-// Kernels, and options that only some solvers have.
-void check_solver(const TrainOptions& o) {
-  const bool pegasos = uses_pegasos(o);
-  if (!pegasos && !o.pegasos.kernel.linear()) {
-    const std::vector<std::string_view> others =
-        names_where([](const SolverTraits& traits) { return traits.with_kernel.offered; });
-    fail("usage.value", fmt::format("--solver {} takes no kernels; --solver {} does",
-                                    to_string(o.solver), one_or_other(others)));
-  }
-  if (!pegasos && o.pegasos != PegasosOptions{}) fail_only(OptionGroup::pegasos);
-  if (!cutting_planes(o.solver) && o.planes != PlaneOptions{}) fail_only(OptionGroup::planes);
-  if (o.planes.planes != 0) check_ends(kPlanes, o.planes.planes, "planes");
-  if (o.planes.mu != 0) check_in(kMu, o.planes.mu, "mu");
-}
-
-}  // namespace
-
-Result<void> validate(const TrainOptions& o) {
-  return guard([&] {
-    check_in(kPositive, o.cost, "cost");
-    if (o.lambda != 0) check_in(kPositive, o.lambda, "lambda");
-    if (o.path.size() > kPath.most ||
-        !std::ranges::all_of(o.path, [](double c) { return kPositive.contains(c); }) ||
-        std::ranges::adjacent_find(o.path, std::greater_equal<>()) != o.path.end()) {
-      fail("usage.value", fmt::format("path: expected up to {} finite numbers {}, ascending",
-                                      kPath.most, kPositive.ends()));
-    }
-    check(o.path.empty() || o.lambda == 0, "give several costs or --lambda, not both");
-    check(o.path.empty() || o.pegasos.kernel.linear(), "--kernel: takes one cost, not several");
-    if (o.gap) check_in(kGap, *o.gap, "gap");
-    if (o.gap_absolute != 0) check_in(kPositive, o.gap_absolute, "gap_absolute");
-    if (o.gap_per_row != 0) check_in(kPositive, o.gap_per_row, "gap_per_row");
-    if (o.target != 0) check_in(kPositive, o.target, "target");
-    check_in(kBias, std::abs(o.bias), "bias");
-    check_ends(kThreads, o.threads, "threads");
-    if (o.time_limit != kInfinity && !kSeconds.contains(o.time_limit)) {
-      fail("usage.value", fmt::format("time_limit: expected seconds {}", kSeconds.ends()));
-    }
-    for (const ClassWeight& w : o.class_weights) check_in(kFactor, w.factor, "class weight");
-    check_solver(o);
-    check_pegasos(o);
-  });
 }
 
 }  // namespace hinge

@@ -68,6 +68,8 @@ TEST(Options, DescribedOptionsComeBack) {
       {"batch", {"4", "all"}},
       {"sampling", {"replace", "order"}},
       {"iterate", {"last", "best-of:5"}},
+      {"delta", {"0.05"}},
+      {"update", {"mistake"}},
       {"projection", {"on"}},
       {"rescale", {"off"}},
       {"t0", {"0", "12"}},
@@ -186,7 +188,7 @@ TEST(Options, EveryOptionCanBeSet) {
       {"budget", "10"},        {"planes", "30"},
       {"mu", "0.1"},           {"path", "1e-3:1e3:20"},
       {"gap-absolute", "3"},   {"gap-per-row", "0.01"},
-      {"target", "70"}};
+      {"target", "70"},        {"delta", "0.1"}};
   for (const OptionInfo& info : train_option_table()) {
     const auto sample = samples.find(info.name);
     const std::string_view text = sample != samples.end() ? sample->second : info.fallback;
@@ -409,6 +411,13 @@ TEST(Options, Pegasos) {
   EXPECT_EQ(set("iterate", "random").iterate, Iterate::random);
   EXPECT_EQ(set("iterate", "best-of:5").iterate, Iterate::best_of);
   EXPECT_EQ(set("iterate", "best-of:5").runs, 5U);
+  EXPECT_EQ(set("delta", "0.05").iterate, Iterate::best_of);
+  EXPECT_EQ(set("delta", "0.05").runs, 3U);  // ln 20 = 2.996
+  EXPECT_EQ(set("delta", "0.04").runs, 4U);
+  EXPECT_EQ(set("delta", "1").runs, 1U);
+  EXPECT_EQ(set("delta", "5e-324").runs, 745U);
+  EXPECT_EQ(set("update", "mistake").update, Update::mistake);
+  EXPECT_EQ(set("update", "margin").update, Update::margin);
   EXPECT_TRUE(set("projection", "on").projection);
   EXPECT_FALSE(set("rescale", "off").rescale);
   EXPECT_EQ(set("t0", "0").t0, 0U);
@@ -423,6 +432,9 @@ TEST(Options, Pegasos) {
   expect_refused("sampling", {"", "Permute", "shuffle"});
   expect_refused("iterate", {"", "best", "best-of", "best-of:", "best-of:0", "best-of:-1",
                              "best-of:2x", "mean"});
+  expect_refused("delta", kNoNumbers);
+  expect_refused("delta", {"0", "-0.1", "1.1"});
+  expect_refused("update", {"", "mistakes", "Margin", "0"});
   expect_refused("projection", {"", "yes", "1"});
   expect_refused("rescale", {"", "no", "0"});
 
@@ -431,6 +443,22 @@ TEST(Options, Pegasos) {
   for (const char* name : {"gamma", "coef0", "budget"}) expect_refused(name, kNoNumbers);
   expect_refused("gamma", {"0", "-1"});
   expect_refused("budget", {"0", "-1", "1.5"});
+
+  // Mistakes promise no gap, so a gap alone is no end.
+  for (const auto& [name, text, good] : {std::tuple{"seed", "1", false},
+                                         {"epochs", "9", true},
+                                         {"steps", "9", true},
+                                         {"time-limit", "9", true},
+                                         {"max-passes", "9", true},
+                                         {"delta", "0.1", true},
+                                         {"update", "margin", true}}) {
+    TrainOptions asked;
+    asked.solver = Solver::pegasos;
+    asked.gap = 0.01;
+    asked.pegasos.update = Update::mistake;
+    ASSERT_TRUE(set_option(asked, name, text).ok()) << name;
+    EXPECT_EQ(validate(asked).ok(), good) << name;
+  }
 
   // The last word on --iterate counts.
   TrainOptions options;

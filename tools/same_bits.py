@@ -34,6 +34,7 @@ PEGASOS = {
     "batch": "--batch 7", "all": "--batch all --epochs 40", "projection": "--projection on", "replace": "--sampling replace",
     "order": "--sampling order", "last": "--iterate last", "average": "--iterate average", "random": "--iterate random",
     "best": "--iterate best-of:3", "steps": "--steps 500", "gap": "--gap 0.05",
+    "mistake": "--update mistake",
 }
 KERNELS = {
     "rbf": "--kernel rbf --gamma 0.3", "poly": "--kernel poly --degree 2 --coef0 1", "sigmoid": "--kernel sigmoid --gamma 0.01",

@@ -84,6 +84,7 @@ struct Origin {
   bool free_bias = false;                  // its weight is not regularised; the feature is 1
   std::vector<ClassWeight> class_weights;  // of the classes whose factor is not 1
   bool row_weights = false;                // trained with one factor a row
+  bool mistakes = false;                   // Pegasos learned from rows predicted wrongly alone
   std::uint64_t seed = 1;
   std::uint64_t rows = 0;  // 0: not known, the model comes from another program
   std::uint64_t nonzeros = 0;

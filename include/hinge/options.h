@@ -43,10 +43,16 @@ enum class Sampling : std::uint8_t { permute, replace, order };
 // draws, each from a run of its own.
 enum class Iterate : std::uint8_t { last, average, suffix, random, best_of };
 
+// Which rows a step of Pegasos learns from: those inside the margin, y <w, x> < 1, as published; or
+// only those predicted wrongly, y <w, x> <= 0, which makes it a perceptron that shrinks and takes
+// its theorems away.
+enum class Update : std::uint8_t { margin, mistake };
+
 // How `--solver pegasos` works; docs/pegasos.md says what each is for. An epoch is ceil(rows/batch)
 // steps.
 struct PegasosOptions {
   std::uint64_t batch = 1;  // rows a step looks at, at most all; 0 = all
+  Update update = Update::margin;
   bool projection = false;  // keep |w| <= 1/sqrt(lambda)
   Sampling sampling = Sampling::permute;
   Iterate iterate = Iterate::suffix;
@@ -123,6 +129,7 @@ bool has_option(Solver solver, const OptionInfo& option);
 
 // The name of a solver in options, models and reports: "dual"; "auto" for automatic.
 std::string_view to_string(Solver solver);
+std::string_view to_string(Update update);
 
 // The solver of that name; LIBLINEAR's 3 is automatic. Fails with usage.value, the names there are
 // and the one that may have been meant; `name` is the option's.

@@ -11,9 +11,10 @@
 //
 //   w <- (1 - 1/tau) w + [y <w, x> < 1] c y x / (lambda tau)
 //
-// for two classes, or for each class against the rest. It costs the nonzeros of the row. What comes
-// out is what `train` finds with Pegasos, rows in order, the last point: but nobody needs to know
-// beforehand how many rows, columns or classes there will be.
+// (with Update::mistake [y <w, x> <= 0]) for two classes, or for each class against the rest. It
+// costs the nonzeros of the row. What comes out is what `train` finds with Pegasos, rows in order,
+// the last point: but nobody needs to know beforehand how many rows, columns or classes there will
+// be.
 //
 // Classes come as they come, and when does not matter: the model is, bit for bit, that of a stream
 // which knew all labels from the start. For that one more hyperplane is kept, that of the class
@@ -40,6 +41,7 @@ struct StreamOptions {
   double lambda = 0;     // must be given: > 0; lambda (t0 + 2^53) is finite
   double bias = 0;       // value of a constant, regularised feature, up to kMaxBias; 0 = none
   std::uint64_t t0 = 0;  // the first step has the size of step t0 + 1; below 2^53
+  Update update = Update::margin;               // which rows are learned from
   std::vector<ClassWeight> class_weights = {};  // factor > 0 on the steps of rows of that class
   // The only labels there are, at least two: others are refused (data.label.unknown), and no
   // hyperplane is kept for classes to come. Empty: as they come.

@@ -34,6 +34,9 @@ class PegasosClassifier(LinearClassifier):
     average : "suffix", True, False, "random" or int, default "suffix"
         Which of the points it passed is the result: the mean over the last half of the steps, the
         mean of all (True), the last (False), one drawn by lot, or the best of so many such draws.
+    update : "margin" or "mistake", default "margin"
+        Which rows a step learns from: those inside the margin, or only those predicted wrongly, a score
+        of 0 among them. The latter is a perceptron that shrinks: nothing brings it to the minimum.
     projection : bool, default False
         Keep |w| <= 1/sqrt(lambda), as in the paper.
     sampling : "permute", "replace" or "order", default "permute"
@@ -84,15 +87,16 @@ class PegasosClassifier(LinearClassifier):
     True
     """
 
-    _parameters = {"lambda": "lambda_", "batch": "batch_size", "iterate": "average", "projection": "projection",
-                   "sampling": "sampling", "epochs": "epochs", "steps": "steps", "t0": "t0", "gap": "gap",
+    _parameters = {"lambda": "lambda_", "batch": "batch_size", "iterate": "average", "update": "update",
+                   "projection": "projection", "sampling": "sampling", "epochs": "epochs", "steps": "steps", "t0": "t0", "gap": "gap",
                    "kernel": "kernel", "gamma": "gamma", "degree": "degree", "coef0": "coef0", "budget": "budget",
                    "rescale": "rescale", "check-every": "check_every", "bias": "intercept",
-                   "class-weight": "class_weight", "reject": "reject", "time-limit": "time_limit", "threads": "n_jobs", "seed": "random_state", "start": "warm_start"}
+                   "class-weight": "class_weight", "reject": "reject", "time-limit": "time_limit",
+                   "threads": "n_jobs", "seed": "random_state", "start": "warm_start"}
 
     def __init__(self, lambda_: float = 1e-4, *, batch_size: int = 1, average: bool | int | str = "suffix",
-                 projection: bool = False, sampling: Literal["permute", "replace", "order"] = "permute",
-                 epochs: int = 20, steps: int | None = None, t0: int | None = None, gap: float | None = None,
+                 update: Literal["margin", "mistake"] = "margin", projection: bool = False,
+                 sampling: Literal["permute", "replace", "order"] = "permute", epochs: int = 20, steps: int | None = None, t0: int | None = None, gap: float | None = None,
                  kernel: str = "linear", gamma: float | None = None, degree: int = 3, coef0: float = 0.0,
                  budget: int | None = None, rescale: bool = True, check_every: int | None = None,
                  fit_intercept: bool = True, intercept: Literal["free", "scaled"] = "free", class_weight: Any = None,
@@ -101,6 +105,7 @@ class PegasosClassifier(LinearClassifier):
         self.lambda_ = lambda_
         self.batch_size = batch_size
         self.average = average
+        self.update = update
         self.projection = projection
         self.sampling = sampling
         self.epochs = epochs
@@ -133,7 +138,8 @@ class PegasosClassifier(LinearClassifier):
 
     def _options(self) -> dict[str, Any]:
         options = {"solver": "pegasos", "lambda": required(self.lambda_), "batch": required(self.batch_size),
-                   "iterate": self._iterate(), "projection": "on" if self.projection else "off",
+                   "iterate": self._iterate(), "update": required(self.update),
+                   "projection": "on" if self.projection else "off",
                    "sampling": required(self.sampling), "gap": self.gap, "t0": self.t0, "steps": self.steps,
                    "epochs": required(self.epochs) if self.steps is None else None,
                    "rescale": "on" if self.rescale else "off", "check-every": self.check_every,
@@ -149,8 +155,8 @@ class PegasosClassifier(LinearClassifier):
 
         The first call needs ``classes``, all there will ever be; unless it comes after :meth:`fit`, whose
         model it goes on from. Each row is a step of size 1/(lambda t), t = 1, 2, ... (counted on from the
-        steps of fit), and the result the last point: of the parameters ``lambda_``, ``fit_intercept`` and
-        ``class_weight`` (a dict) matter, at the first call. How rows are cut into calls makes no
+        steps of fit), and the result the last point: of the parameters ``lambda_``, ``update``,
+        ``fit_intercept`` and ``class_weight`` (a dict) matter, at the first call. How rows are cut into calls makes no
         difference, to the bit. There is no certificate: nobody keeps the data it would follow from.
         """
         if self.kernel != "linear":
@@ -203,7 +209,7 @@ class PegasosClassifier(LinearClassifier):
     def _new_learner(self, classes, named: bool, first: bool) -> _core.Learner:
         if not first:
             steps = self.n_iter_ * max(1, self.model_.origin["rows"])
-            return _core.Learner(self.model_._core, float(self.lambda_), steps)
+            return _core.Learner(self.model_._core, float(self.lambda_), steps, self._mistakes())
         labels = [int(label) for label in (range(len(classes)) if named else classes)]
         factors = {}
         if self.class_weight is not None:
@@ -211,7 +217,13 @@ class PegasosClassifier(LinearClassifier):
                 raise ValueError('class_weight: partial_fit takes a dict; "balanced" needs all rows at once')
             numbers = {plain(c): label for c, label in zip(classes, labels)}
             factors = {numbers[plain(c)]: float(f) for c, f in self.class_weight.items() if plain(c) in numbers}
-        return _core.Learner(float(self.lambda_), 1.0 if self.fit_intercept else 0.0, labels, factors)
+        return _core.Learner(float(self.lambda_), 1.0 if self.fit_intercept else 0.0, labels, factors,
+                             self._mistakes())
+
+    def _mistakes(self) -> bool:
+        if self.update not in ("margin", "mistake"):
+            raise ValueError(f'update: expected "margin" or "mistake", got {self.update!r}')
+        return self.update == "mistake"
 
     @property
     def dual_coef_(self) -> np.ndarray:
@@ -245,7 +257,7 @@ class PegasosClassifier(LinearClassifier):
         kind, gamma, degree, coef0 = model._core.kernel
         parameters = {"fit_intercept": origin["bias_feature"] != 0, "random_state": origin["seed"],
                       "intercept": "free" if origin["free_bias"] else "scaled",
-                      "lambda_": 1 / (origin["cost"] * origin["rows"])}
+                      "lambda_": 1 / (origin["cost"] * origin["rows"]), "update": origin["update"]}
         if kind != "linear":
             parameters |= {"kernel": kind, "gamma": gamma, "degree": degree, "coef0": coef0}
         return parameters

@@ -66,6 +66,7 @@ BAD = [(dict(steps=0), "steps: "), (dict(steps=1.5), "steps: "), (dict(t0=-1), "
        (dict(lambda_=0), "lambda_: "), (dict(lambda_=None), "lambda_: "), (dict(batch_size=0), "batch_size: "),
        (dict(batch_size=10**6), "batch_size: "), (dict(epochs=0), "epochs: "), (dict(epochs=None), "epochs: "),
        (dict(average="mean"), "average: "), (dict(average=0), "average: "), (dict(sampling="all"), "sampling: "),
+       (dict(update="mistakes"), "update: "), (dict(update=None), "update: "),
        (dict(kernel="cubic"), "kernel: "), (dict(kernel="rbf", gamma=-1.0), "gamma: "),
        (dict(kernel="poly", degree=0), "degree: "), (dict(kernel="rbf", budget=0), "budget: "),
        (dict(gap=2), "gap: "), (dict(intercept="none"), "intercept: "), (dict(check_every=0), "check_every: ")]
@@ -115,16 +116,47 @@ def test_partial_fit_is_the_same_however_rows_are_cut(three):
     np.testing.assert_array_equal(whole.coef_, resumed.coef_)
 
 
-def test_partial_fit_is_pegasos(two):
+@pytest.mark.parametrize("update", ["margin", "mistake"])
+def test_partial_fit_is_pegasos(update, two):
     """The steps, written down again."""
     X, y = make_sparse(50, 8)
-    svm = hinge.PegasosClassifier(0.1, fit_intercept=False).partial_fit(X, y, classes=[-1, 1])
+    svm = hinge.PegasosClassifier(0.1, update=update, fit_intercept=False).partial_fit(X, y, classes=[-1, 1])
     w = np.zeros(8)
     for t, (x, sign) in enumerate(zip(X.toarray(), y), start=1):
-        active = sign * (w @ x) < 1
+        active = sign * (w @ x) < 1 if update == "margin" else sign * (w @ x) <= 0
         w = (1 - 1 / t) * w + active * sign * x / (0.1 * t)
     np.testing.assert_allclose(svm.coef_[0], w, rtol=1e-10, atol=1e-12)
     assert svm.certificate_.bound == "none"
+
+
+def test_update_reaches_the_library(two):
+    """Mistakes promise no gap, but what is said of the result is true."""
+    X, y = two
+    exact = hinge.LinearSVC(C=1 / (0.01 * len(y)), gap=1e-8, fit_intercept=False).fit(X, y).certificate_
+    plain = hinge.PegasosClassifier(0.01, epochs=30, fit_intercept=False).fit(X, y)
+    svm = hinge.PegasosClassifier(0.01, epochs=30, update="mistake", fit_intercept=False).fit(X, y)
+    assert (svm.coef_ != plain.coef_).any() and svm.score(X, y) > 0.85
+    assert svm.certificate_.primal >= exact.primal * (1 - 1e-8) and 0 < svm.certificate_.dual <= exact.primal
+    assert svm.certificate_.relative_gap > plain.certificate_.relative_gap
+    assert hinge.verify(svm, X, y).agrees
+
+
+def test_update_is_remembered(two, tmp_path):
+    """A pickled stream, and a model from a file, go on as they were begun."""
+    X, y = two
+    svm = hinge.PegasosClassifier(0.01, update="mistake")
+    whole = hinge.PegasosClassifier(0.01, update="mistake").partial_fit(X, y, classes=[-1, 1])
+    first = svm.partial_fit(X[:99], y[:99], classes=[-1, 1])
+    assert first.model_.origin["update"] == "mistake"
+    resumed = pickle.loads(pickle.dumps(first)).set_params(update="margin").partial_fit(X[99:], y[99:])
+    np.testing.assert_array_equal(whole.coef_, resumed.coef_)
+    assert (hinge.PegasosClassifier(0.01).partial_fit(X, y, classes=[-1, 1]).coef_ != whole.coef_).any()
+    fitted = hinge.PegasosClassifier(0.01, update="mistake").fit(X, y)
+    assert hinge.verify(fitted, X, y).agrees
+    fitted.save(tmp_path / "m")
+    assert hinge.PegasosClassifier.load(tmp_path / "m").update == "mistake"
+    with pytest.raises(ValueError, match="update: "):
+        hinge.PegasosClassifier(0.01, update="none").partial_fit(X, y, classes=[-1, 1])
 
 
 def test_partial_fit_learns(three):
@@ -141,14 +173,17 @@ def test_partial_fit_learns(three):
     assert svm.predict(X).shape == names.shape
 
 
-def test_partial_fit_goes_on_from_fit(two):
+@pytest.mark.parametrize("update", ["margin", "mistake"])
+def test_partial_fit_goes_on_from_fit(update, two):
     X, y = two
-    svm = hinge.PegasosClassifier(0.01, fit_intercept=False).fit(X[:300], y[:300])
+    svm = hinge.PegasosClassifier(0.01, update=update, fit_intercept=False).fit(X[:300], y[:300])
     w = svm.coef_[0].copy()
-    svm.partial_fit(X[300:301], y[300:301])
-    x, steps = X[300:301].toarray()[0], 20 * 300 + 1
-    active = y[300] * (w @ x) < 1
-    np.testing.assert_allclose(svm.coef_[0], (1 - 1 / steps) * w + active * y[300] * x / (0.01 * steps), rtol=1e-9,
+    inside = y[300:] * (X[300:] @ w)  # of the rows to come, one that the two rules differ about
+    k = 300 + int(np.flatnonzero((inside > 0) & (inside < 1))[0])
+    svm.partial_fit(X[k:k + 1], y[k:k + 1])
+    x, steps = X[k:k + 1].toarray()[0], 20 * 300 + 1
+    active = update == "margin"
+    np.testing.assert_allclose(svm.coef_[0], (1 - 1 / steps) * w + active * y[k] * x / (0.01 * steps), rtol=1e-9,
                                atol=1e-12)
 
 

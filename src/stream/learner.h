@@ -18,6 +18,7 @@
 #include "model/stream_model.h"
 #include "objective/loss.h"
 #include "simd/simd.h"
+#include "solve/update.h"
 #include "stream/classes.h"
 #include "stream/hyperplanes.h"
 #include "stream/stream_options.h"
@@ -121,14 +122,15 @@ class StreamLearner {
 
   StreamPrediction predicted(const double* scores) const;
 
-  // Sets what each hyperplane gains from the row (inside the margin c y, else nothing) and returns
-  // its loss.
+  // Sets what each hyperplane gains from the row (c y if it learns from it, else nothing) and
+  // returns its loss.
   template <class Loss>
   double measure(std::span<const StreamClass> classes, std::int64_t label, double c) {
     static_assert(!Loss::kSmooth && Loss::kHighest == 1, "a row gains c y or nothing");
+    const double below = learns_below<Loss>(options_.update);
     const auto loss_of = [&](std::size_t hyperplane, double y) {
       const double margin = y * (s_ * scores_[hyperplane]);
-      factors_[hyperplane] = Loss::inside(margin) ? c * y : 0.0;
+      factors_[hyperplane] = margin < below ? c * y : 0.0;
       return Loss::value(margin);
     };
     const double rest = rest_ ? loss_of(0, -1) : 0;

@@ -90,6 +90,7 @@ void describe_origin(Plan& plan, const Survey& seen) {
   origin.free_bias = options.free_bias;
   origin.bias_feature = options.free_bias ? 1.0 : std::max(0.0, options.bias);
   origin.row_weights = plan.shape.weighted;
+  origin.mistakes = options.pegasos.update == Update::mistake;
   origin.seed = options.seed;
   origin.rows = plan.shape.rows;
   origin.nonzeros = plan.shape.nonzeros;

@@ -199,6 +199,7 @@ class Maker:
             projection = draw.choice(("off", "off", "on"))
             options += ["--epochs", draw.randint(1, 30), "--rescale", draw.choice(("on", "on", "off")),
                         "--iterate", draw.choice(("suffix", "last", "average", "random")), "--projection", projection,
+                        "--update", draw.choice(("margin", "margin", "mistake")),
                         "--sampling", draw.choice(("permute", "replace", "order"))]
             kernel, bounded = self.kernel_options(projection) if self.family == "kernel" else ([], True)
             return options + kernel + (gap if bounded and self.chance(0.3) else [])

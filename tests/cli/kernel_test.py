@@ -139,7 +139,7 @@ LINEAR = "--kernel poly --gamma 1 --coef0 0 --degree 1"  # <x, z> by another way
 VARIANTS = ["", "--iterate last", "--iterate average", "--iterate random", "--iterate best-of:3", "--projection on",
             "--batch 7", "--batch all", "--batch 7 --projection on --iterate average", "--bias 1",
             "--bias 0.3 --projection on", "--sampling replace", "--sampling order", "--rescale off", "--gap 0.1",
-            "--epochs 60 --check-every 7", "--class-weight balanced", "--t0 50", "--precision f64", "--lambda 0.1"]
+            "--epochs 60 --check-every 7", "--class-weight balanced", "--t0 50", "--update mistake", "--precision f64", "--lambda 0.1"]
 
 
 @table([(f"{options or 'plain'}", options) for options in VARIANTS])

@@ -11,7 +11,8 @@ VARIANTS = [
     "--batch 7", "--batch all", "--projection on", "--sampling replace", "--sampling order", "--rescale off",
     "--steps 1", "--steps 333", "--epochs 1", "--t0 50", "--gap 0.3", "--gap 0.05 --check-every 2",
     "--batch 20 --projection on --sampling replace --iterate average --rescale off --epochs 30",
-    "--bias 1 --class-weight 1=2 --lambda 0.01 --projection on",
+    "--bias 1 --class-weight 1=2 --lambda 0.01 --projection on", "--update mistake", "--delta 0.05",
+    "--update mistake --batch 7 --iterate last", "--update mistake --epochs 40 --bias 1",
 ]
 
 
@@ -160,11 +161,29 @@ class PegasosTest(CommandCase):
     def test_options_that_do_not_go_together(self):
         for options in (["--epochs", "3"], ["-s", "dual", "--batch", "3"], ["-s", "pegasos", "--epochs", "3", "--steps", "4"],
                         ["-s", "pegasos", "--batch", "201"], ["-s", "pegasos", "--iterate", "best-of:0"],
-                        ["-s", "pegasos", "--iterate", "best-of:1001"],
+                        ["-s", "pegasos", "--iterate", "best-of:1001"], ["-s", "pegasos", "--delta", "0"],
+                        ["-s", "dual", "--update", "mistake"], ["--update", "mistake"], ["-s", "dual", "--delta", "0.1"],
+                        ["-s", "pegasos", "--update", "mistakes"],
                         ["-s", "pegasso"], ["-s", "pegasos", "--sampling", "replaced"]):
             run = self.hinge("train", "d.svm", "m", *options, code=64)
             self.assertIn("[usage.value]", run.err)
             self.assertNotIn("m", self.files())
+
+    def test_delta_is_best_of(self):
+        """ln 20 = 2.996: three draws, one of which is good with probability 0.95."""
+        drawn = self.model_bytes("-s", "pegasos", "--iterate", "best-of:3")
+        self.assertEqual(self.model_bytes("-s", "pegasos", "--delta", "0.05"), drawn)
+        self.assertNotEqual(self.model_bytes("-s", "pegasos", "--delta", "0.04"), drawn)
+        self.hinge("train", "d.svm", "m", "-s", "pegasos", "--delta", "0.05", "--iterate", "last", code=64)
+
+    def test_mistakes_promise_no_gap(self):
+        run = self.hinge("train", "d.svm", "m", "-s", "pegasos", "--update", "mistake", "--gap", "0.01", code=64)
+        self.assertIn("--epochs", run.err)
+        run = self.hinge("train", "d.svm", "m", "-s", "pegasos", "--update", "mistake", "--gap", "0.01", "--epochs", "200")
+        self.assertIn("[solver.limit]", run.err)
+        self.assertVerifies()
+        self.assertEqual(self.hinge("info", "m", "--json").json["update"], "mistake")
+        self.assertEqual(self.train("-s", "pegasos", "--gap", "0.01", "--epochs", "200")["status"], "converged")
 
     def test_cross_validation(self):
         run = self.hinge("train", "d.svm", "-s", "pegasos", "-v", "4")

@@ -5,13 +5,16 @@ skipped. HINGE_LONG=1 has Pegasos on all of them.
 """
 
 import lzma
+import math
 import os
 import pathlib
+import random
 import shutil
+import types
 from typing import NamedTuple, Optional
 
 import support
-from support import LONG, Case, table
+from support import LONG, Case, parse_text, table
 
 FOLDER = os.environ.get("HINGE_SHARED_DATA", "")
 GAP = 1e-5
@@ -91,16 +94,75 @@ class DigitsTest(RealCase):
         self.assertAlmostEqual(measured["accuracy"], 0.965, delta=0.01)
         self.assertEqual(measured["labels"], list("0123456789"))
 
-    def test_pegasos(self):
-        """A published digit recogniser got 849 of 946 right with Pegasos at lambda = 0.5."""
+    def counts(self, *options):
+        """Right, wrong and without a class, by the rule that a row without a positive score gets none."""
+        found = self.hinge("train", self.data, "m", "-s", "pegasos", "--reject", "--json", *options).json
+        measured = self.hinge("evaluate", self.test, "m", "--json").json
+        right, none = round(measured["accuracy"] * measured["rows"]), measured["rejected"]
+        self.assertEqual(sum(map(sum, measured["confusion"])), measured["rows"] - none)
+        self.assertEqual(sum(row[k] for k, row in enumerate(measured["confusion"])), right)
+        return found, (right, measured["rows"] - right - none, none)
+
+    def test_a_published_recogniser(self):
+        """849 right, 46 wrong, 72 without a class were published of Pegasos on mistakes at lambda = 0.5.
+
+        docs/pegasos.md has the table. Published and measured counts are those of the same rule, `--reject`.
+        """
+        self.data, self.test = self.unpack("digits-train"), self.unpack("digits-test")
+        note = "--lambda 0.5 --update mistake --projection on --iterate last --epochs 1".split()
+        runs = sorted(self.counts(*note, "--seed", seed)[1] for seed in range(1, 10))
+        self.assertLess(runs[0][0], 849)  # one pass is a matter of luck,
+        self.assertGreater(runs[-1][0], 849)  # and the published figure well within it
+        right, wrong, none = runs[4]
+        self.assertTrue(abs(right - 849) <= 20 and abs(wrong - 46) <= 20 and abs(none - 72) <= 40, runs[4])
+        # The rule read to the letter, where a row predicted rightly does not even shrink w.
+        exact = sorted(self.by_the_letter(seed) for seed in range(1, 4))
+        self.assertTrue(all(abs(right - 849) <= 25 for right, _, _ in exact), exact)
+        # More passes and a mean: better in every count.
+        found, (right, wrong, none) = self.counts("--lambda", "0.5", "--update", "mistake")
+        self.assertEqual(found["iterations"], 10 * 20 * 1_934)
+        self.assertTrue(right > 849 and wrong < 46 and none < 72, (right, wrong, none))
+        self.assertVerifies(found, self.data)
+        # Pegasos itself minimises what it says; with so large a lambda the minimum leaves many rows without a class.
+        found, (right, wrong, none) = self.counts("--lambda", "0.5")
+        self.assertVerifies(found, self.data)
+        self.assertTrue(right < 849 and wrong < 46 and none > 72, (right, wrong, none))
+        found, (right, wrong, none) = self.counts("--lambda", "0.02")
+        self.assertTrue(right > 849 and wrong < 46 and none < 72, (right, wrong, none))
+
+    def by_the_letter(self, seed, lambda_=0.5):
+        """The published rule, written down again: one pass, w = s v of each class, changed by mistakes alone."""
+        rows, test = (parse_text((self.dir / name).read_text()) for name in (self.data, self.test))
+        random.Random(seed).shuffle(rows)
+        planes = [types.SimpleNamespace(v=[0.0] * 1025, s=1.0, square=0.0) for _ in range(10)]
+
+        def score(plane, x):
+            return plane.s * sum(plane.v[j] * value for j, value in x.items())
+
+        for t, (label, x) in enumerate(rows, 1):
+            for k, plane in enumerate(planes):
+                y = 1 if k == label else -1
+                if y * score(plane, x) > 0:
+                    continue
+                plane.s *= 1 - 1 / t if t > 1 else 1  # w is 0 at first
+                step = y / (lambda_ * t) / plane.s
+                for j, value in x.items():
+                    plane.square += (2 * plane.v[j] + step * value) * step * value
+                    plane.v[j] += step * value
+                plane.s *= min(1, 1 / math.sqrt(lambda_ * plane.square) / plane.s)
+        said = [[score(plane, x) for plane in planes] for _, x in test]
+        right = sum(max(s) > 0 and s.index(max(s)) == label for s, (label, _) in zip(said, test))
+        none = sum(max(s) <= 0 for s in said)
+        return right, len(test) - right - none, none
+
+    def test_pegasos_without_rejecting(self):
         data, test = self.unpack("digits-train"), self.unpack("digits-test")
         accuracy = {}
         for lambda_ in ("0.5", "0.1", "0.02"):
             found = self.hinge("train", data, "m", "-s", "pegasos", "--lambda", lambda_, "--json").json
-            self.assertEqual(found["iterations"], 10 * 20 * 1_934)
             self.assertVerifies(found, data)
             accuracy[lambda_] = self.hinge("evaluate", test, "m", "--json").json["accuracy"]
-        self.assertGreater(accuracy["0.5"], 849 / 946)
+        self.assertGreater(accuracy["0.5"], 0.94)
         self.assertGreaterEqual(max(accuracy.values()), 0.96)
 
 

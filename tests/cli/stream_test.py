@@ -90,7 +90,8 @@ class FigureTest(StreamCase):
     def test_equals_train_in_order(self):
         """Twice over the rows is two epochs of `train`."""
         cases = [("d.svm", TEXT, []), ("three.svm", to_text(THREE), []), ("d.svm", TEXT, ["--bias", "2"]),
-                 ("three.svm", to_text(THREE), ["--bias", "0.5", "--t0", "70"])]
+                 ("three.svm", to_text(THREE), ["--bias", "0.5", "--t0", "70"]),
+                 ("d.svm", TEXT, ["--update", "mistake"]), ("three.svm", to_text(THREE), ["--update", "mistake"])]
         for name, text, options in cases:
             with self.subTest(name=name, options=options):
                 self.write(name, text)
@@ -101,6 +102,32 @@ class FigureTest(StreamCase):
                 self.assertEqual(len(ours), len(theirs))
                 for a, b in zip(ours, theirs):
                     self.assertLessEqual(abs(float(a) - float(b)), 1e-9)
+
+    def test_mistakes_from_the_definition(self):
+        """A row predicted rightly adds nothing; a score of 0 is a mistake, or nothing would ever be learned."""
+        w, learned = {}, 0
+        for t, (label, x) in enumerate(DATA, 1):
+            score = sum(w.get(j, 0) * v for j, v in x.items())
+            w = {j: (1 - 1 / t) * v for j, v in w.items()}
+            if label * score <= 0:
+                learned += 1
+                for j, v in x.items():
+                    w[j] = w.get(j, 0) + label * v / (0.01 * t)
+        self.assertTrue(1 < learned < 100)
+        self.stream(*LAMBDA, "m", "--update", "mistake", "--precision", "f64")
+        self.assertEqual(self.info()["update"], "mistake")
+        found = self.hinge("predict", "d.svm", "m", "--scores").text.split()[1::2]
+        for (_, x), score in zip(DATA, map(float, found)):
+            self.assertAlmostEqual(score, sum(w.get(j, 0) * v for j, v in x.items()), delta=1e-5)
+        self.stream(*LAMBDA, "plain")
+        self.assertNotIn("update", self.hinge("info", "plain", "--json").json)
+
+    def test_mistakes_go_on_as_mistakes(self):
+        lines = TEXT.splitlines(keepends=True)
+        whole = self.bytes_after(TEXT, "--update", "mistake")
+        self.stream(*LAMBDA, "m", "--update", "mistake", text="".join(lines[:9]))
+        self.stream("--resume", "m", text="".join(lines[9:]))
+        self.assertEqual(self.read("m"), whole)
 
     def test_real_data(self):
         path = pathlib.Path(SHARED, "a9a-train.svm.xz").resolve()
@@ -384,7 +411,7 @@ class ResumeTest(StreamCase):
         before = self.read("m")
         for options, both in ((["--lambda", "0.02"], ("0.01", "0.02")), (["--t0", "6"], ("5", "6")),
                               (["--bias", "1"], ("2", "1")), (["--labels", "1,-1"], ("none", "-1,1")),
-                              (["-w1", "3"], ("1=2", "1=3")), (["--reject"], ("off", "on")),
+                              (["-w1", "3"], ("1=2", "1=3")), (["--update", "mistake"], ("margin", "mistake")), (["--reject"], ("off", "on")),
                               (["--index-base", "0"], ("auto", "0")), (["--precision", "f64"], ("f32", "f64"))):
             run = self.stream("--resume", "m", *options, code=64)
             self.assertIn("[usage.value]", run.err)

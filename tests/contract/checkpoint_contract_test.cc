@@ -135,6 +135,7 @@ std::vector<Case> cases() {
        Solver::pegasos,
        {.batch = 10, .projection = true, .iterate = Iterate::average, .epochs = 8},
        0},
+      {"pegasos_mistakes", Solver::pegasos, {.update = Update::mistake, .epochs = 5}, 0},
       {"pegasos_long", Solver::pegasos, {.epochs = 60, .check_every = 9}, 0},
       {"pegasos_classes", Solver::pegasos, {.epochs = 4}, 0.2, 3},
       {"pegasos_classes_projection", Solver::pegasos, {.projection = true, .epochs = 4}, 0, 3},

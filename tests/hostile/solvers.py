@@ -22,7 +22,8 @@ class Solvers(Trial):
         if solver == "pegasos":
             words += ["--batch", draw.choice((1, 1, 3, 17, "all")), "--projection", draw.choice(("on", "off")),
                       "--sampling", draw.choice(("permute", "replace", "order")),
-                      "--iterate", draw.choice(("last", "average", "suffix", "random", "best-of:3"))]
+                      "--iterate", draw.choice(("last", "average", "suffix", "random", "best-of:3")),
+                      "--update", draw.choice(("margin", "margin", "mistake"))]
             if self.chance(0.3) and len(problem.text) < 5000:
                 words += ["--kernel", draw.choice(("rbf", "poly", "sigmoid")), "--degree", draw.randint(1, 4)]
                 words += ["--budget", draw.randint(1, 20)] if self.chance(0.3) else []

@@ -119,6 +119,7 @@ void expect_equal(const Model& a, const Model& b) {
   EXPECT_EQ(a.origin.gap_per_row, b.origin.gap_per_row);
   EXPECT_EQ(a.origin.target, b.origin.target);
   EXPECT_EQ(a.origin.bias_feature, b.origin.bias_feature);
+  EXPECT_EQ(a.origin.mistakes, b.origin.mistakes);
   ASSERT_EQ(a.origin.class_weights.size(), b.origin.class_weights.size());
   for (std::size_t i = 0; i < a.origin.class_weights.size(); ++i) {
     EXPECT_EQ(a.origin.class_weights[i].label, b.origin.class_weights[i].label);
@@ -249,6 +250,15 @@ class ModelFile : public testing::Test {
 TEST_F(ModelFile, RoundTripBinary) {
   expect_round_trip(make_model({}));
   expect_round_trip(make_model({.witness = false}));
+}
+
+TEST_F(ModelFile, RoundTripOfMistakes) {
+  Model model = make_model({});
+  model.origin.mistakes = true;
+  expect_round_trip(model);
+  EXPECT_EQ(verdict_edit("options", R"("seed":)", R"("update":"mistake","seed":)"), "accepted");
+  EXPECT_EQ(verdict_edit("options", R"("seed":)", R"("update":"margins","seed":)"), "model.header");
+  EXPECT_EQ(verdict_edit("options", R"("seed":)", R"("update":1,"seed":)"), "model.header");
 }
 
 TEST_F(ModelFile, RoundTripSeveralClasses) {

@@ -1,5 +1,6 @@
-// Dual variables from counts: alpha_i = U_i times the share of its visits that found row i inside
-// the margin. It lies in its box whatever was drawn (docs/pegasos.md).
+// Dual variables from counts: alpha_i = U_i times the share of its visits in which row i was
+// learned from, so inside the margin; of mistakes alone there are fewer (solve/update.h). It lies
+// in its box whatever was drawn (docs/pegasos.md).
 #pragma once
 
 #include <cstddef>

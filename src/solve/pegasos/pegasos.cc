@@ -119,6 +119,7 @@ class Pegasos {
     const std::uint64_t total = schedule_.steps_of_run(number);
     return {.state = State({.problems = problems_,
                             .batch = schedule_.batch(),
+                            .update = asked_.update,
                             .projection = asked_.projection,
                             .budget = asked_.budget,
                             .t0 = t0,

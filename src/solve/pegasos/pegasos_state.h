@@ -3,7 +3,7 @@
 //
 //   step t on the rows A (k of them, tau = t0 + t, lambda = 1/(C sum c_i), U_i = C c_i):
 //
-//     A+ = rows of A with y <w, x> < 1
+//     A+ = rows of A with y <w, x> < 1       (solve/update.h: or <= 0)
 //     w <- (1 - 1/tau) w + (m/(k tau)) sum_{A+} U y x
 //     w <- min(1, (1/sqrt(lambda))/|w|) w                 with projection
 //
@@ -18,7 +18,7 @@
 // Nothing pulls b towards 0, so steps of 1/tau would be too short. It only guides the steps: who
 // takes a point finds the best b for it.
 //
-// Every step is counted: visits and hits (inside the margin) a row. The share hits/visits of a row,
+// Every step is counted: visits and hits (learned from) a row. The share hits/visits of a row,
 // times U, is always a feasible dual variable, whatever was drawn and projected (docs/pegasos.md).
 //
 // On several ranks each scores its rows of A at the same w, and what these add to v is summed: all
@@ -41,12 +41,14 @@
 #include "solve/pegasos/scaled_point.h"
 #include "solve/pegasos/tuning.h"
 #include "solve/solver.h"
+#include "solve/update.h"
 
 namespace hinge {
 
 struct PegasosSteps {
   std::span<const Problem> problems;  // the same rows, costs and bias; each its own y
   std::uint64_t batch = 1;            // k: 1 .. rows of all ranks
+  Update update = Update::margin;
   bool projection = false;            // not with a budget
   std::uint64_t budget = 0;           // most rows with a coefficient, with a kernel; 0: any number
   double t0 = 0;                      // > 0 where there is a start
@@ -71,6 +73,7 @@ class PegasosState {
         hyperplanes_(steps.problems.size()),
         stride_(passes.stride()),
         batch_(steps.batch),
+        learns_below_(learns_below<Loss>(steps.update)),
         projection_(steps.projection),
         ranks_(steps.ranks),
         point_(passes, hyperplanes_,
@@ -117,7 +120,7 @@ class PegasosState {
         return;
       }
     } else {
-      passes_.expect(rows, [this](std::uint64_t i) { return inside(i); });
+      passes_.expect(rows, [this](std::uint64_t i) { return will_learn(i); });
     }
     if (batch_ == 1 && !ranks_.several()) {
       visit(rows, ahead);
@@ -161,7 +164,7 @@ class PegasosState {
     return hyperplanes_ == 1 ? problems_[0].y[i] : y_[i * hyperplanes_ + c];
   }
 
-  // How far b goes in step tau; sum: of y U over the rows inside the margin.
+  // How far b goes in step tau; sum: of y U over the hits.
   double bias_move(double sum, double tau) const { return bias_step_ * sum / std::sqrt(tau); }
 
   // One step for each row: what every run of one problem does all the time, so everything that does
@@ -173,6 +176,7 @@ class PegasosState {
     const Simd& simd = passes_.simd();
     Scale& scale = point_.scale(0);
     const double bias = problem.free_bias ? 0.0 : problem.bias, base = point_.base();
+    const double learns_below = learns_below_;
     double* const v = point_.v();
     double* const u = point_.u();
     std::uint32_t* const counts = counts_.data();
@@ -186,7 +190,7 @@ class PegasosState {
       tau += 1;
       if (kAveraging) sum += s;
       const double y = problem.y[i];
-      const bool hit = Loss::inside(y * (s * score + b));
+      const bool hit = y * (s * score + b) < learns_below;
       ++counts[2 * i];
       s = base / tau;
       if (!hit) continue;
@@ -226,7 +230,7 @@ class PegasosState {
         Scale& scale = scales[c];
         if (averaging) scale.sum += scale.s;
         const double y = sign(i, c);
-        const bool hit = Loss::inside(y * (scale.s * scores_[c] + scale.b));
+        const bool hit = y * (scale.s * scores_[c] + scale.b) < learns_below_;
         counts[1 + c] += hit ? 1 : 0;
         if (hit && bias_step_ > 0) scale.b += bias_move(y * problems_[0].upper(i), point_.tau());
         any_hit = any_hit || hit;
@@ -293,7 +297,7 @@ class PegasosState {
     point_.count_in_mean(1);
   }
 
-  // hits_: the rows inside the margin of some hyperplane; factors_: what they add to v.
+  // hits_: the rows that some hyperplane learns from; factors_: what they add to v.
   void find_hits(std::span<const std::uint64_t> rows) {
     hits_.clear();
     factors_.assign(rows.size() * stride_, 0.0);
@@ -307,7 +311,7 @@ class PegasosState {
       for (std::size_t c = 0; c < hyperplanes_; ++c) {
         const Scale& scale = point_.scale(c);
         const double y = sign(i, c);
-        if (!Loss::inside(y * (scale.s * scores_[k * stride_ + c] + scale.b))) continue;
+        if (!(y * (scale.s * scores_[k * stride_ + c] + scale.b) < learns_below_)) continue;
         ++counts[1 + c];
         any_hit = true;
         moves_[c] += y * problems_[0].upper(i);
@@ -368,12 +372,12 @@ class PegasosState {
     }
   }
 
-  // Whether a step on row i would find it inside the margin of some hyperplane now.
-  bool inside(std::uint64_t i) {
+  // Whether in a step on row i some hyperplane would learn from it now.
+  bool will_learn(std::uint64_t i) {
     likely_.resize(stride_);
     passes_.score(i, point_.v(), likely_.data());
     for (std::size_t c = 0; c < hyperplanes_; ++c) {
-      if (Loss::inside(sign(i, c) * (point_.scale(c).s * likely_[c]))) return true;
+      if (sign(i, c) * (point_.scale(c).s * likely_[c]) < learns_below_) return true;
     }
     return false;
   }
@@ -390,6 +394,7 @@ class PegasosState {
   std::span<const Problem> problems_;
   std::size_t hyperplanes_, stride_;
   std::uint64_t batch_;
+  double learns_below_;  // of the margin of a row
   bool projection_;
   RankSums ranks_;
   ScaledPoint<Space> point_;

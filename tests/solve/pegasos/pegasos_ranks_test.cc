@@ -92,7 +92,12 @@ TEST(PegasosOnRanks, StepsAsPublished) {
   const Dataset data = random_dataset({.rows = 150, .features = 30, .nonzeros = 6, .seed = 4});
   const Scaled s(data, 0.02, random_costs(150), 0.7);
   const std::vector<std::uint64_t> cuts = {0, 60, 60, 150};
-  for (const std::uint64_t batch : {7U, 50U, 150U}) {
+  for (const auto& [batch, update] : {std::pair<std::uint64_t, Update>{7, Update::margin},
+                                      {50, Update::margin},
+                                      {50, Update::mistake},
+                                      {150, Update::margin}}) {
+    const std::uint64_t batch_size = batch;
+    const Update rule = update;
     const std::uint64_t steps = (150 + batch - 1) / batch;
     std::vector<Vector> points(3), sums(3);
     std::vector<std::vector<std::vector<std::uint64_t>>> sets(3);
@@ -104,12 +109,13 @@ TEST(PegasosOnRanks, StepsAsPublished) {
       Pool pool(1);
       Passes<float> passes(part.matrix(), part.problem().bias, 1, best_simd(), pool);
       PegasosState<Passes<float>> state({.problems = std::span(&part.problem(), 1),
-                                         .batch = batch,
+                                         .batch = batch_size,
+                                         .update = rule,
                                          .ranks = RankSums(&comm),
                                          .epoch = static_cast<double>(steps)},
                                         passes);
       Batches batches({.rows = part.matrix().rows,
-                       .batch = batch,
+                       .batch = batch_size,
                        .seed = 5,
                        .stream = rank,
                        .rows_of_all = 150});
@@ -132,7 +138,7 @@ TEST(PegasosOnRanks, StepsAsPublished) {
       for (const auto& of_rank : sets) set.insert(set.end(), of_rank[t].begin(), of_rank[t].end());
       // The step is 1/(lambda t) of the mean over rows/steps rows: sets are of one size.
       reference_step(s, w, set, 150.0 / static_cast<double>(steps), static_cast<double>(t + 1),
-                     false);
+                     false, rule);
       for (std::size_t j = 0; j < w.size() && t >= 2 * steps; ++j) sum[j] += w[j];
     }
     for (std::size_t rank = 0; rank < 3; ++rank) {

@@ -142,12 +142,13 @@ inline Optimum optimum(const Scaled& scaled) {
 
 // The published step on a dense w, for any batch; t counts from 1 (t0 included).
 inline void reference_step(const Scaled& s, Vector& w, std::span<const std::uint64_t> set, double k,
-                           double t, bool projection) {
+                           double t, bool projection, Update update = Update::margin) {
   const double eta = 1 / (s.lambda() * t);
   Vector next = w;
   for (double& x : next) x *= 1 - eta * s.lambda();
   for (const std::uint64_t i : set) {
-    if (!(s.y(i) * inner(w, s.x(i)) < 1)) continue;
+    const double z = s.y(i) * inner(w, s.x(i));
+    if (!(update == Update::mistake ? z <= 0 : z < 1)) continue;
     const double a = eta / k * s.scale() * s.cost(i) * s.y(i);
     for (std::size_t j = 0; j < next.size(); ++j) next[j] += a * s.x(i)[j];
   }
@@ -161,11 +162,12 @@ inline void reference_step(const Scaled& s, Vector& w, std::span<const std::uint
 // A state on one problem with its passes.
 struct SinglePlane {
   SinglePlane(const Scaled& scaled, std::uint64_t batch, bool projection, double t0 = 0,
-              std::span<const Start> start = {}, int threads = 1)
+              std::span<const Start> start = {}, int threads = 1, Update update = Update::margin)
       : pool(threads),
         passes(scaled.matrix(), scaled.problem().bias, 1, best_simd(), pool),
         state({.problems = std::span(&scaled.problem(), 1),
                .batch = batch,
+               .update = update,
                .projection = projection,
                .t0 = t0,
                .start = start},

@@ -1,71 +1,27 @@
-// What the papers prove, as tests. lambda and the number of steps are chosen such that the bounds
-// say something: at most 0.05, where f(0) = 1.
+// What the papers prove with projection, as tests. lambda and the number of steps are chosen such
+// that the bounds say something: at most 0.05, where f(0) = 1.
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <numeric>
 
-#include "pegasos_reference.h"
+#include "pegasos_theory.h"
 
 namespace hinge {
 namespace {
 
+using testing::excesses;
+using testing::kMeaningful;
+using testing::kSeeds;
 using testing::Optimum;
 using testing::optimum;
-using testing::random_dataset;
+using testing::real_rows;
 using testing::Scaled;
 using testing::SinglePlane;
 using testing::solve;
+using testing::some_costs;
+using testing::unit_rows;
 using testing::Vector;
-
-constexpr double kMeaningful = 0.05;
-constexpr int kSeeds = 50;
-
-// Rows whose length is at most 1, a tenth of the labels wrong.
-Dataset unit_rows(std::uint64_t rows) {
-  const Dataset raw = random_dataset({.rows = rows, .features = 30, .nonzeros = 6, .seed = 8});
-  struct Copy {
-    Dataset raw;
-    std::vector<float> values;
-  };
-  auto copy = std::make_shared<Copy>();
-  copy->raw = raw;
-  auto m = std::get<CsrView<float>>(raw.view());
-  copy->values.assign(m.values, m.values + m.nonzeros());
-  double longest = 0;
-  for (std::uint64_t i = 0; i < m.rows; ++i) {
-    double square = 0;
-    for (std::uint64_t k = m.offsets[i]; k < m.offsets[i + 1]; ++k) {
-      square += static_cast<double>(m.values[k] * m.values[k]);
-    }
-    longest = std::max(longest, std::sqrt(square));
-  }
-  for (float& value : copy->values) value /= static_cast<float>(longest);
-  m.values = copy->values.data();
-  return Dataset::wrap(m, raw.labels(), {}, copy).value();
-}
-
-Vector some_costs(std::uint64_t rows) {
-  Random random(3);
-  Vector costs(rows);
-  for (double& c : costs) c = 0.5 + random.uniform();
-  return costs;
-}
-
-// Real rows where they are present: the first rows of a9a.
-std::optional<Dataset> real_rows(std::uint64_t rows) {
-  const char* const folder = std::getenv("HINGE_SHARED_DATA");
-  const std::filesystem::path path =
-      std::filesystem::path(folder == nullptr ? "" : folder) / "a9a-train.svm.xz";
-  if (!std::filesystem::exists(path)) return std::nullopt;
-  std::vector<Error> warnings;
-  const Dataset all = read_dataset(path.string(), {}, warnings).value();
-  std::vector<std::uint64_t> first(rows);
-  std::iota(first.begin(), first.end(), std::uint64_t{0});
-  return testing::pick_rows(all, first);
-}
 
 // Theorem 1 holds for any sequence of sets whatsoever.
 void check_regret(const Scaled& s, std::uint64_t batch, Sampling sampling, std::uint64_t steps) {
@@ -118,20 +74,6 @@ TEST(PegasosTheory, MeanOfTheDeterministicMethod) {
   EXPECT_EQ(mean.iterations, kSteps);
 }
 
-// f - f* of the point returned, for each of 50 seeds.
-Vector excesses(const Scaled& s, PegasosOptions options) {
-  const double best = optimum(s).f;
-  options.projection = true;
-  options.sampling = Sampling::replace;
-  options.rescale = false;
-  Vector all;
-  for (std::uint64_t seed = 1; seed <= kSeeds; seed += testing::one_in(10)) {
-    all.push_back(s.f(solve(s, {.common = {.seed = seed}, .pegasos = options})[0].w) - best);
-    EXPECT_GE(all.back(), -1e-8);
-  }
-  return all;
-}
-
 // Theorem 2: a point drawn by lot is good on average. Theorem 3: and rarely much worse.
 TEST(PegasosTheory, PointDrawnByLot) {
   const Scaled s(unit_rows(300), 0.1);
@@ -140,7 +82,8 @@ TEST(PegasosTheory, PointDrawnByLot) {
   const double bound = s.bound(kSteps);
   ASSERT_LE(bound / kDelta, kMeaningful);
   for (const std::uint64_t batch : {1U, 5U}) {
-    const Vector all = excesses(s, {.batch = batch, .iterate = Iterate::random, .steps = kSteps});
+    const Vector all = excesses(
+        s, {.batch = batch, .projection = true, .iterate = Iterate::random, .steps = kSteps});
     EXPECT_LE(std::accumulate(all.begin(), all.end(), 0.0), bound * static_cast<double>(all.size()))
         << batch;
     const auto failures = std::ranges::count_if(all, [&](double e) { return e > bound / kDelta; });
@@ -157,7 +100,8 @@ TEST(PegasosTheory, BestOfSeveralDraws) {
   ASSERT_EQ(std::ceil(std::log(1 / kDelta)), kRuns);
   const double limit = s.bound(kSteps) * std::exp(1.0) * kRuns;
   ASSERT_LE(limit, kMeaningful);
-  const Vector all = excesses(s, {.iterate = Iterate::best_of, .runs = kRuns, .steps = kSteps});
+  const Vector all = excesses(
+      s, {.projection = true, .iterate = Iterate::best_of, .runs = kRuns, .steps = kSteps});
   const auto failures = std::ranges::count_if(all, [&](double e) { return e > limit; });
   EXPECT_LE(static_cast<double>(failures), kDelta * kSeeds);
 }
