@@ -435,7 +435,8 @@ std::vector<Row> make_rows() {
       whole<std::uint64_t>(
           {"planes", "", "N", "", "",
            "planes kept; beyond it those without a part in the bound go, or the "
-           "two oldest become one; default 100, with active 20"},
+           "two oldest become one; default 100, with active from 20 to 100, fewer for more "
+           "columns"},
           kPlanes, [](Options& o, std::uint64_t value) { o.planes.planes = value; }, kPlanesAlone),
       number(
           {"mu", "", "X", "", "",

@@ -40,7 +40,7 @@ class LinearSVC(LinearClassifier):
         "auto" chooses by the shape of the data; "dual", "newton", or a cutting plane method "cpa",
         "ocas", "ocas3", "active", "focus". All find the same minimum.
     planes : int, optional
-        Of cutting planes: how many are kept, 2 to 10,000. By default 100, with "active" 20.
+        Of cutting planes: how many are kept, 2 to 10,000. By default 100, with "active" from 20 to 100.
     mu : float, optional
         Of cutting planes: where the next is laid, 0.001 to 1, as a share of the way from the best point
         to the minimum over the planes. By default 0.05, with "focus" 0.2 where X has few rows a column.

@@ -8,6 +8,7 @@
 #include "data/columns.h"
 #include "data/survey.h"
 #include "rows/passes.h"
+#include "rows/rows_ahead.h"
 
 namespace hinge {
 
@@ -15,7 +16,7 @@ template <class Value>
 class MemoryRows::Typed {
  public:
   Typed(const CsrView<Value>& view, double bias, const Simd& simd, Pool& pool)
-      : m_(view), bias_(bias), simd_(simd), pool_(pool) {}
+      : m_(view), bias_(bias), simd_(simd), pool_(pool), ahead_(view) {}
 
   std::size_t dimension() const { return m_.features + (bias_ != 0 ? 1 : 0); }
 
@@ -69,6 +70,7 @@ class MemoryRows::Typed {
           for (std::uint64_t i = first; i < last; ++i, out += stride) passes.score(i, w, out);
         } else {
           for (std::uint64_t k = first; k < last; ++k, out += stride) {
+            ask_ahead(list.list, k);
             passes.score(list.list[k], w, out);
           }
         }
@@ -84,7 +86,12 @@ class MemoryRows::Typed {
           list.size(), [](std::uint64_t k) { return k; }, a, w);
     } else {
       passes.combine(
-          list.size(), [&](std::uint64_t k) { return list.list[k]; }, a, w);
+          list.size(),
+          [&](std::uint64_t k) {
+            ask_ahead(list.list, k);
+            return list.list[k];
+          },
+          a, w);
     }
   }
 
@@ -113,6 +120,15 @@ class MemoryRows::Typed {
   // So many scores are handed out at a time: they are read while they are in the nearest cache.
   static constexpr std::size_t kScores = 64;
 
+  // Rows of a list are read in an order that the hardware does not foresee.
+  __attribute__((always_inline)) void ask_ahead(const std::vector<std::uint64_t>& list,
+                                                std::uint64_t k) const {
+    constexpr std::uint64_t kRow = 4, kPlace = 8;  // so many rows ahead
+    if (k + kPlace >= list.size()) return;
+    ahead_.place(list[k + kPlace]);
+    ahead_.template row<2>(list[k + kRow], ahead_.lines());
+  }
+
   void add_outer(std::uint64_t i, double a, double* h) {
     const SparseRow<Value> row = row_of(m_, i);
     simd_.add_outer(row, a, h, dimension());
@@ -136,6 +152,7 @@ class MemoryRows::Typed {
   const double bias_;
   const Simd& simd_;
   Pool& pool_;
+  const RowsAhead<CsrView<Value>> ahead_;
   std::vector<std::unique_ptr<Passes<Value>>> passes_;
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "rows/rows_ahead.h"
 #include "solve/pegasos/tuning.h"
 
 namespace hinge {
@@ -19,14 +20,7 @@ class RowPrefetch {
   // missing.
   RowPrefetch(const Rows& m, const std::int8_t* y, const double* costs, const std::uint32_t* counts,
               std::size_t hyperplanes)
-      : m_(m),
-        y_(y),
-        costs_(costs),
-        counts_(counts),
-        hyperplanes_(hyperplanes),
-        lines_(std::clamp<std::size_t>(
-            m.nonzeros() / std::max<std::uint64_t>(1, m.rows) / kColumnsOfLine + 1, 1,
-            PegasosTuning::kMostLinesAhead)) {}
+      : y_(y), costs_(costs), counts_(counts), hyperplanes_(hyperplanes), ahead_(m) {}
 
   // Before rows[j] is visited; rows[0 ..] and then, if these are not left out, ahead[0 ..] come
   // next. Must be inlined, and so must row(): GCC drops calls that do nothing else.
@@ -34,42 +28,31 @@ class RowPrefetch {
                                          std::span<const std::uint64_t> ahead,
                                          std::size_t j) const {
     if (j + PegasosTuning::kPlaceAhead < ahead.size()) {
-      __builtin_prefetch(m_.offsets + ahead[j + PegasosTuning::kPlaceAhead]);
+      ahead_.place(ahead[j + PegasosTuning::kPlaceAhead]);
     }
     if (j < ahead.size()) row<2>(ahead[j]);
     if (j + PegasosTuning::kRowAhead < rows.size()) row<3>(rows[j + PegasosTuning::kRowAhead]);
   }
 
  private:
-  static constexpr std::uint64_t kColumnsOfLine = 64 / sizeof(std::uint32_t);
-
   // kLevel 2 asks for a row into a far cache, 3 for its beginning into the nearest, where the
-  // hardware sees what follows. As many lines for every row, so that the loop is foreseen; asking
-  // for what is not there does no harm.
+  // hardware sees what follows.
   template <int kLevel>
   __attribute__((always_inline)) void row(std::uint64_t i) const {
     __builtin_prefetch(counts_ + i * (hyperplanes_ + 1), 1, kLevel);
     __builtin_prefetch(y_ + i * hyperplanes_, 0, kLevel);
     if (costs_ != nullptr) __builtin_prefetch(costs_ + i, 0, kLevel);
-    const std::uint32_t* columns = m_.columns_of(i);
-    const auto* values = m_.values_of(i);
     const std::size_t lines =
-        kLevel == 3 ? std::min<std::size_t>(PegasosTuning::kNearLinesAhead, lines_) : lines_;
-    for (std::size_t k = 0; k < lines; ++k) {
-      __builtin_prefetch(columns, 0, kLevel);
-      __builtin_prefetch(values, 0, kLevel);
-      if (sizeof *values > 4) __builtin_prefetch(values + kColumnsOfLine / 2, 0, kLevel);
-      columns += kColumnsOfLine;
-      values += kColumnsOfLine;
-    }
+        kLevel == 3 ? std::min<std::size_t>(PegasosTuning::kNearLinesAhead, ahead_.lines())
+                    : ahead_.lines();
+    ahead_.template row<kLevel>(i, lines);
   }
 
-  Rows m_ = {};
   const std::int8_t* y_ = nullptr;
   const double* costs_ = nullptr;
   const std::uint32_t* counts_ = nullptr;
   std::size_t hyperplanes_ = 1;
-  std::size_t lines_ = 1;  // of memory that the columns of a row take, about
+  RowsAhead<Rows> ahead_;
 };
 
 }  // namespace hinge

@@ -45,9 +45,9 @@ struct PegasosTuning {
   // Memory of rows is asked for so many rows ahead: that of the row itself, and that of its place,
   // which must be there before. They were not measured apart.
   static constexpr std::size_t kRowAhead = 4, kPlaceAhead = 8;
-  // So many cache lines of a row are asked for at most; the nearest cache gets only the first two,
-  // and the hardware sees what follows. They were not measured apart.
-  static constexpr std::size_t kMostLinesAhead = 16, kNearLinesAhead = 2;
+  // The nearest cache gets only so many cache lines of a row, and the hardware sees what follows.
+  // Not measured apart.
+  static constexpr std::size_t kNearLinesAhead = 2;
   // |v|^2, which is kept up to date under projection, is computed from v once the steps since then
   // took so many times as long as that. It was not measured apart.
   static constexpr std::uint64_t kSquareShare = 4;

@@ -32,10 +32,20 @@ using Tuning = PlanesTuning;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-RiskOptions risk_options(Solver method, const PlaneOptions& options, const Simd& simd) {
-  const std::uint64_t planes = options.planes != 0        ? options.planes
-                               : method == Solver::active ? Tuning::kMaxPlanesOfActive
-                                                          : Tuning::kMaxPlanes;
+// How many planes are kept unless the user says. Ranks keep as many, however their rows differ.
+std::uint64_t default_planes(Solver method, const Dataset& data, std::uint64_t dimension,
+                             bool on_ranks) {
+  const std::uint64_t fewest = Tuning::kMinPlanesOfActive;
+  if (method != Solver::active) return Tuning::kMaxPlanes;
+  if (on_ranks) return fewest;
+  if (fewest * dimension > Tuning::kMaxNumbersInVectors) return Tuning::kMaxPlanes;
+  const double columns = static_cast<double>(std::max<std::uint64_t>(1, dimension));
+  const double worth = Tuning::kPlanesOfActive * static_cast<double>(data.nonzeros()) / columns;
+  return static_cast<std::uint64_t>(
+      std::clamp(worth, static_cast<double>(fewest), static_cast<double>(Tuning::kMaxPlanes)));
+}
+
+RiskOptions risk_options(Solver method, std::uint64_t planes, const Simd& simd) {
   RiskOptions risk;
   risk.most_slots = static_cast<std::size_t>(planes);
   risk.slots = static_cast<std::size_t>(std::min(planes, Tuning::kMaxPlanes));  // mostly enough
@@ -44,6 +54,13 @@ RiskOptions risk_options(Solver method, const PlaneOptions& options, const Simd&
                                        : ActiveUse::all;
   risk.simd = &simd;
   return risk;
+}
+
+RiskOptions risk_options(const Problem& problem, const PlanesSetup& setup) {
+  const std::uint64_t usual = default_planes(setup.method, *problem.data, problem.dimension(),
+                                             setup.common.comm != nullptr);
+  return risk_options(setup.method, setup.planes.planes != 0 ? setup.planes.planes : usual,
+                      *setup.common.simd);
 }
 
 double mu_of(Solver method, const PlaneOptions& options, const Planes& planes) {
@@ -71,9 +88,7 @@ class CuttingPlane {
  public:
   CuttingPlane(const Problem& problem, Rows& rows, const PlanesSetup& setup, Monitor& monitor,
                Pool& pool, const Work& before = {})
-      : CuttingPlane(problem, rows, setup,
-                     risk_options(setup.method, setup.planes, *setup.common.simd), monitor, pool,
-                     before) {}
+      : CuttingPlane(problem, rows, setup, risk_options(problem, setup), monitor, pool, before) {}
 
   Solution run() {
     try {
@@ -408,7 +423,9 @@ class CuttingPlane {
 
 double planes_memory(const Dataset& data, std::uint64_t dimension, Solver method,
                      const PlaneOptions& options) {
-  const RiskOptions risk = risk_options(method, options, best_simd());
+  const std::uint64_t planes =
+      options.planes != 0 ? options.planes : default_planes(method, data, dimension, false);
+  const RiskOptions risk = risk_options(method, planes, best_simd());
   const double all = risk_memory(data.rows(), dimension, risk);
   const std::uint64_t sample = sample_rows(data.rows(), dimension);
   if (method != Solver::focus || sample == 0) return all;

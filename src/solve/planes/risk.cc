@@ -15,12 +15,11 @@ PlaneLayout layout_of(std::uint64_t rows, std::uint64_t places, std::uint64_t di
   const std::uint64_t most = options.use == ActiveUse::narrowed
                                  ? PlanesTuning::kMaxRowsPerColumnByRowsOfFocus
                                  : PlanesTuning::kMaxRowsPerColumnByRows;
-  if (options.use == ActiveUse::wandering || rows > most * dimension || places > 1) {
-    return PlaneLayout::columns;
-  }
-  return options.most() * dimension <= PlanesTuning::kMaxNumbersInVectors
-             ? PlaneLayout::rows_and_vectors
-             : PlaneLayout::rows;
+  const bool few_numbers = options.most() * dimension <= PlanesTuning::kMaxNumbersInVectors;
+  if (rows > most * dimension || places > 1) return PlaneLayout::columns;
+  // A row that becomes active again would have to meet every plane it missed.
+  if (options.use == ActiveUse::wandering && few_numbers) return PlaneLayout::columns;
+  return few_numbers ? PlaneLayout::rows_and_vectors : PlaneLayout::rows;
 }
 
 // max(0, x), 0 for what is no number.

@@ -28,6 +28,19 @@ class SegmentSearch {
   // `plane_slope` = <a, trial - anchor> of the newest plane, as the own rows have it. Where rows
   // are shared out the search takes some messages, and need not be exact (minimum_on_ranks()).
   double minimum(double a, double b, double t_max, double plane_slope) {
+    const double t = find(a, b, t_max, plane_slope);
+    // As [AS] counts: where F rises from the beginning on, or falls to the end, there is nothing to
+    // search.
+    if (t > 0 && t < t_max) breakpoints_ += in_range_;
+    return t;
+  }
+
+  // How many rows had a breakpoint in the range of a search, so far.
+  std::uint64_t breakpoints() const { return breakpoints_; }
+  void archive(Archive& archive) { archive(breakpoints_); }
+
+ private:
+  double find(double a, double b, double t_max, double plane_slope) {
     SlopeSteps all = slope_steps(t_max);
     all.slope() += plane_slope;
     all.slope() += between_slope();
@@ -45,11 +58,6 @@ class SegmentSearch {
     return std::min(t_max, inside.minimum());
   }
 
-  // How many rows had a breakpoint in the range of a search, so far.
-  std::uint64_t breakpoints() const { return breakpoints_; }
-  void archive(Archive& archive) { archive(breakpoints_); }
-
- private:
   // What a row adds to the newest plane is c_i max(0, c + t d): the loss, or what the plane has too
   // much of where the row's status is 1.
   struct Ray {
@@ -103,10 +111,11 @@ class SegmentSearch {
       }
     });
     SlopeSteps sum;
+    in_range_ = 0;
     for (const Part& part : parts) {
       for (std::size_t k = 0; k < SlopeSteps::kBuckets; ++k) sum.in(k) += part.steps[k];
       sum.slope() += part.slope;
-      breakpoints_ += part.breakpoints;
+      in_range_ += part.breakpoints;
     }
     return sum;
   }
@@ -133,6 +142,7 @@ class SegmentSearch {
   const RowBits& now_;
   const double doubt_;
   std::vector<std::uint8_t> bucket_;  // of each active row's breakpoint, in the last search
+  std::uint64_t in_range_ = 0;        // rows with a breakpoint in the range of the last search
   std::uint64_t breakpoints_ = 0;
 };
 

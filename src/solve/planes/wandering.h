@@ -1,7 +1,8 @@
 // Which rows `active` looks at ([AS] Algorithm 1): those that points within some radius of the
 // anchor may carry across their margin, by |<v,x>| <= |v||x|. How far a row is from its margin is
 // measured while it is looked at; when it is not, every movement of the anchor brings it that much
-// nearer, at worst.
+// nearer, at worst. Where planes are kept by rows all rows stay active: one that returned would
+// have to meet every plane it missed.
 #pragma once
 
 #include <algorithm>
@@ -23,43 +24,33 @@ class Wandering {
   explicit Wandering(Risk& risk) : risk_(risk) {}
 
   // `moved` is how far the anchor went since the last call. Active are then the rows within
-  // `radius`; returns how many of all. With a free bias all rows stay active.
+  // `radius`, and all where these are most of them; returns how many of all. With a free bias, and
+  // where planes are kept by rows, all stay active.
   std::uint64_t keep_near(double moved, double radius) {
     const SignedRows& rows = risk_.rows();
-    if (rows.free_bias()) return risk_.active();
+    if (rows.free_bias() || risk_.planes().by_rows()) return risk_.active();
     if (reach_.empty()) {
       reach_.resize(rows.size());
       measure_lengths();
     }
     gone_ += moved;
-    measure_reach();
-    const RowList& active = risk_.margins().active;
-    std::vector<std::uint64_t> list, entering;
-    auto before = active.list.begin();
-    for (std::uint64_t i = 0; i < rows.size(); ++i) {
-      bool was = active.all;
-      if (!was && before != active.list.end() && *before == i) {
-        was = true;
-        ++before;
-      }
-      if (!(reach_[i] - gone_ < radius * (1 + PlanesTuning::kReachSlack))) continue;
-      list.push_back(i);
-      if (!was) entering.push_back(i);
-    }
-    Rows& places = rows.rows();
-    const auto in_all = static_cast<std::uint64_t>(places.total(static_cast<double>(list.size())));
-    risk_.activate(list.size() == rows.size() ? rows.all() : places.cut(std::move(list)), in_all,
-                   std::move(entering));
+    std::vector<std::uint64_t> entering;
+    RowList list = rows_within(radius, entering);
+    const auto in_all =
+        static_cast<std::uint64_t>(rows.rows().total(static_cast<double>(list.size())));
+    risk_.activate(std::move(list), in_all, std::move(entering));
     return in_all;
   }
 
   void archive(Archive& archive) {
     archive.sized_or_empty(reach_, risk_.rows().size());
-    archive(gone_);
+    archive(gone_, tried_);
     if (archive.reading() && !reach_.empty()) measure_lengths();
   }
 
  private:
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
   void measure_lengths() {
     lengths_.resize(risk_.rows().size());
     risk_.rows().rows().squares(lengths_);
@@ -67,13 +58,42 @@ class Wandering {
   }
   void measure_reach() {
     const Margins& margins = risk_.margins();
-    for (std::uint64_t k = 0; k < margins.active.size(); ++k) {
-      const std::uint64_t i = margins.active.row(k);
-      const double away =
-          std::max(0.0, std::abs(Hinge::slack(margins.anchor[i])) - PlanesTuning::kReachSlack);
-      reach_[i] =
-          lengths_[i] > 0 ? gone_ + away / lengths_[i] : std::numeric_limits<double>::infinity();
+    const RowList& active = margins.active;
+    risk_.rows().for_blocks(active, [&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t k = begin; k < end; ++k) {
+        const std::uint64_t i = active.row(k);
+        const double away =
+            std::max(0.0, std::abs(Hinge::slack(margins.anchor[i])) - PlanesTuning::kReachSlack);
+        reach_[i] = lengths_[i] > 0 ? gone_ + away / lengths_[i] : kInfinity;
+      }
+    });
+  }
+
+  RowList rows_within(double radius, std::vector<std::uint64_t>& entering) {
+    const SignedRows& rows = risk_.rows();
+    const RowList& active = risk_.margins().active;
+    // While nearly all rows are within it, they are not asked at every step.
+    if (active.all && radius > PlanesTuning::kRadiusDecay * tried_) return rows.all();
+    tried_ = radius;
+    measure_reach();
+    const double wanted = gone_ + radius * (1 + PlanesTuning::kReachSlack);
+    std::vector<std::uint64_t> list =
+        rows.rows_where([&](std::uint64_t i) { return reach_[i] < wanted; });
+    const auto most = PlanesTuning::kMaxShareOfList * static_cast<double>(rows.size());
+    const bool all = static_cast<double>(list.size()) > most;
+    if (!active.all) {
+      auto before = active.list.begin();
+      const auto add = [&](std::uint64_t i) {
+        while (before != active.list.end() && *before < i) ++before;
+        if (before == active.list.end() || *before != i) entering.push_back(i);
+      };
+      if (all) {
+        for (std::uint64_t i = 0; i < rows.size(); ++i) add(i);
+      } else {
+        std::ranges::for_each(list, add);
+      }
     }
+    return all ? rows.all() : rows.rows().cut(std::move(list));
   }
 
   Risk& risk_;
@@ -81,6 +101,7 @@ class Wandering {
   // By row: how far it was from its margin, plus how far the anchor had gone when it was measured.
   std::vector<double> reach_;
   double gone_ = 0;
+  double tried_ = kInfinity;  // the radius for which rows were last asked
 };
 
 }  // namespace hinge
