@@ -24,16 +24,17 @@
 
 #include "hinge/dataset.h"
 #include "hinge/kernel.h"
+#include "hinge/loss.h"
 #include "hinge/result.h"
 
 namespace hinge {
 
-// P(w) = 1/2|w|^2 + C sum_i c_i max(0, 1 - y_i <w,x_i>) and a lower bound D <= min P, computed from
-// the data and rounded outwards, so that they hold in real arithmetic: the primal is at least P(w),
-// the dual at most min P (docs/math.md); with a kernel in its space; with a free bias b the margin
-// is y_i (<w,x_i> + b), and the minimum is over w and b. relative_gap = (P - D)/P; 1 without a
-// bound. A run that was interrupted may have had no time to compute them: they are then not known,
-// and verify() computes them.
+// P(w) = 1/2|w|^2 + C sum_i c_i l(y_i <w,x_i>), l the loss, and a lower bound D <= min P, computed
+// from the data and rounded outwards, so that they hold in real arithmetic: the primal is at least
+// P(w), the dual at most min P (docs/math.md); with a kernel in its space; with a free bias b the
+// margin is y_i (<w,x_i> + b), and the minimum is over w and b. relative_gap = (P - D)/P; 1 without
+// a bound. A run that was interrupted may have had no time to compute them: they are then not
+// known, and verify() computes them.
 struct Certificate {
   double primal = 0;
   double dual = 0;
@@ -47,7 +48,8 @@ struct Certificate {
 };
 
 // Feasible dual variables 0 <= alpha_i <= U_i in compact form: 2 bits a row (0: zero, 1: at U_i,
-// 2: in between) and the values in between, in row order.
+// 2: in between) and the values in between, in row order. Those of the squared hinge have no upper
+// bound, so that all that are not zero are in between.
 struct Witness {
   std::vector<std::uint8_t> states;
   std::vector<double> free;
@@ -75,8 +77,9 @@ struct ClassWeight {
 struct Origin {
   std::string solver;   // "auto:dual"
   std::string because;  // of auto: why that one, in words
-  double cost = 1;      // C
-  double gap = 0;       // what was asked for, as in TrainOptions; 0 = nothing
+  LossKind loss = LossKind::hinge;
+  double cost = 1;  // C
+  double gap = 0;   // what was asked for, as in TrainOptions; 0 = nothing
   double gap_absolute = 0;
   double gap_per_row = 0;
   double target = 0;

@@ -83,6 +83,7 @@ void describe_origin(Plan& plan, const Survey& seen) {
   origin.solver = options.solver == Solver::automatic ? "auto:" : "";
   origin.solver += to_string(plan.choice.solver);
   origin.because = plan.choice.because;
+  origin.loss = plan.loss;
   origin.gap = plan.gap;
   origin.gap_absolute = options.gap_absolute;
   origin.gap_per_row = options.gap_per_row;
@@ -216,7 +217,8 @@ Plan make_plan(const Dataset& data, const TrainOptions& options, std::span<const
                .warm_starts = cost_path.size() > 1,
                .keeps_states = !run.control.checkpoint.path.empty(),
                .keeps_witness = options.witness,
-               .shape = comm == nullptr ? global_shape(data) : global_shape(data, *comm)};
+               .shape = comm == nullptr ? global_shape(data) : global_shape(data, *comm),
+               .loss = options.loss};
   plan.choice = choose_solver(options, data, plan.shape, run.ranks());
   plan.gap = asked_gap(options, plan.traits().default_gap);
   plan.has_goal = plan.gap > 0 || has_other_goal(options);
