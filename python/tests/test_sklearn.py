@@ -14,6 +14,6 @@ def expected_failures(estimator):
     return STOCHASTIC if isinstance(estimator, hinge.PegasosClassifier) else {}
 
 
-@parametrize_with_checks([hinge.LinearSVC(), hinge.PegasosClassifier()], expected_failed_checks=expected_failures)
+@parametrize_with_checks([hinge.LinearSVC(), hinge.LinearSVC(loss="squared_hinge"), hinge.PegasosClassifier()], expected_failed_checks=expected_failures)
 def test_check(estimator, check):
     check(estimator)
