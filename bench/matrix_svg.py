@@ -40,9 +40,10 @@ class Axis:
         return range(self.low, self.high + 1)
 
 
-def curves(title, below, panels, styles=STYLES, leads=lambda solver: solver.startswith("hinge")):
+def curves(title, below, panels, styles=STYLES, leads=lambda solver: solver.startswith("hinge"),
+           width=250):
     """panels: [(title, {solver: [(seconds, gap)]})] -> SVG; all panels have the same axes. Who leads is drawn on top."""
-    top, bottom, left, width, between, legend = 86, 392, 58, 250, 24, 150
+    top, bottom, left, between, legend = 86, 392, 58, 24, 150
     points = [point for _, lines in panels for line in lines.values() for point in line]
     y = Axis([max(min(gap, 1), 1e-9) for _, gap in points] or [1e-3], bottom, top)
     whole = max(left + len(panels) * (width + between) + legend, 620)
