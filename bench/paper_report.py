@@ -265,7 +265,7 @@ def lines_of(page_, name):
         tried = [runs.get(f"figure1 {line}")] if who is None else [page_.run(name, who, gap) for gap in reversed(GAPS)]
         run = next((run for run in tried if run), None)
         if run:
-            found[line] = run["points"]
+            found[line] = [point for point in run["points"] if point[1] < 1]
     return found
 
 
@@ -420,7 +420,7 @@ def why(page_):
     if peers:
         shares += f", {span([100 * x for x in peers], '{:.0f}')} % of libocas"
     noise = ("Each time is that of one run." if about["repeat"] == 1 else
-             f"Times are those of the fastest of {about['repeat']} runs, or of one run where it took longer than "
+             f"Times are those of the fastest of {about['repeat']} runs, or of the only one where it took longer than "
              f"{about['once_above']:g} s.")
     points = [
         f"""*The machine.* Published: an Intel Xeon 5620 of 2010, 32 GB. Here: {about['cpu']}. Seconds are not to be compared between
