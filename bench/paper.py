@@ -337,7 +337,8 @@ def self_test(_):
     """hinge alone on a tiny set: results are there, a cut run goes on, the page has every table."""
     with tempfile.TemporaryDirectory() as folder:
         words = ["run", "--quick", "--sets", "like-ccat,absent", "--work", f"{folder}/work", "--results",
-                 f"{folder}/paper.json", "--docs", f"{folder}/docs", "--no-peers", "--costs", "0.1,1", "--data", folder]
+                 f"{folder}/paper.json", "--docs", f"{folder}/docs", "--no-peers", "--costs", "0.1,1", "--repeat", "1", "--data",
+                 folder]
         arguments = parser().parse_args(words)
         finish(arguments)
         arguments.rows, arguments.deadline = {"like-ccat": 400}, -1.0  # at once
