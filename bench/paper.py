@@ -210,7 +210,8 @@ class Paper:
         self.results.all["about"].update({
             "date": datetime.date.today().isoformat(), "cpu": cpu, "cores": len(os.sched_getaffinity(0)),
             "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), "hinge": version, "mode": a.mode,
-            "repeat": a.repeat, "time_limit": a.time_limit, "once_above": a.once_above,
+            "repeat": a.repeat, "time_limit": a.time_limit, "cpa_limit": a.cpa_limit, "costs_limit": a.costs_limit,
+            "once_above": a.once_above,
             "costs": sorted({*self.results.all["about"].get("costs", ()), *a.costs}, key=float),
             "own_planes": self.own_planes})
 

@@ -471,7 +471,8 @@ def markdown(results, folder):
         [cutting-planes.md](cutting-planes.md) explains the methods."""), "", paragraph(f"""
         `make paper` (bench/paper.py) wrote this page, never a hand; `make paper-report` writes it again from its results. {mode}
         Measured {about['date']} with {about['hinge']} on {about['cores']} cores of {about['cpu']},
-        {about['memory_bytes'] / 2**30:.0f} GiB; {about['time_limit']:g} s at most for one run."""), "",
+        {about['memory_bytes'] / 2**30:.0f} GiB; {about['time_limit']:g} s at most for one run, {about['costs_limit']:g} s in
+        Figure 2, {about['cpa_limit']:g} s for `cpa`."""), "",
         "## T1 + T2, ratios", "", paragraph(f"""
         [12] over the active set: published, from Table 3, in brackets what the unrounded figures may have been; libocas over `active`
         with {PLANES} planes, at the same proved gap; and [12] as the paper has it, with {PLANES} planes. Bold: less than published.
