@@ -7,8 +7,8 @@
 
 `make paper`, `make paper QUICK=1` and `make paper-report` call it. HINGE names the program (default build/hinge). Every
 run is written into a JSON file (--results) when it ends, so that a command that was cut goes on where it stopped; runs of
-another hinge than the one that HINGE names are measured again. --quick begins no run after --deadline seconds (480): what it has
-not measured by then the page leaves out, and the same command goes on with it.
+another hinge than the one that HINGE names are measured again, with --again all. --quick begins no run after --deadline
+seconds (480): what it has not measured by then the page leaves out, and the same command goes on with it.
 
 Sets are NAME-train.svm and NAME-test.svm, plain or .xz, in --data, or what `hinge generate --like NAME` makes: a part of
 the published rows, or with --full all of them, split as the paper split them (9:1, but for CCAT 781,265 to 23,149).
@@ -321,6 +321,8 @@ def run(arguments):
         if getattr(arguments, name, None) is None:
             setattr(arguments, name, value)
     os.makedirs(arguments.work, exist_ok=True)
+    if arguments.again and os.path.exists(arguments.results):
+        os.remove(arguments.results)
     results = Results(arguments.results)
     whole = Paper(arguments, results).run()
     results.save()
@@ -361,6 +363,9 @@ def self_test(_):
         results.save()
         run(arguments)
         assert Results(arguments.results).run("like-ccat", "ocas 20 1e-05")["reached"], "a longer limit made no difference"
+        arguments.again, arguments.only, arguments.docs = True, ("three",), f"{folder}/other"
+        run(arguments)
+        assert {key.split()[0] for key in Results(arguments.results).all["runs"]["like-ccat"]} == {"ocas3"}
         results = Results(arguments.results)
         results.program("another")
         assert not results.all["runs"]["like-ccat"]
@@ -391,6 +396,7 @@ def parser():
     made.add_argument("--once-above", type=float, help="seconds; slower runs are not repeated")
     made.add_argument("--time-limit", type=float, help="seconds of a run")
     made.add_argument("--deadline", type=float, help="seconds after which no other run is begun; 0: none")
+    made.add_argument("--again", action="store_true", help="forget what was measured before, that of svmocas, too")
     made.add_argument("--no-peers", dest="peers", action="store_false", help="hinge alone")
     made.add_argument("--data", default=f"{ROOT}/../shared/data", help="folder of the real sets")
     made.add_argument("--work", help="folder of unpacked and generated sets (default build/bench/paper, by size)")
