@@ -198,7 +198,6 @@ class Paper:
         self.peer = arguments.peers and bool(shutil.which(PEER))
         if arguments.peers and not self.peer:
             print(f"{PEER} (package libocas-tools) is not installed; left out", flush=True)
-        self.own_planes = own_planes()
 
     def describe(self):
         with open("/proc/cpuinfo") as info:
@@ -212,8 +211,7 @@ class Paper:
             "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), "hinge": version, "mode": a.mode,
             "repeat": a.repeat, "time_limit": a.time_limit, "cpa_limit": a.cpa_limit, "costs_limit": a.costs_limit,
             "once_above": a.once_above,
-            "costs": sorted({*self.results.all["about"].get("costs", ()), *a.costs}, key=float),
-            "own_planes": self.own_planes})
+            "costs": sorted({*self.results.all["about"].get("costs", ()), *a.costs}, key=float)})
 
     def run(self):
         """-> whether everything is measured. A part is gone through for all sets before the next is begun."""
@@ -256,9 +254,7 @@ class Paper:
     def contestants(self):
         """name -> (solver, planes)"""
         ours = {f"{solver} {PLANES}": (solver, PLANES) for solver in ("ocas", "active")}
-        for solver in ("ocas", "active"):
-            if self.own_planes[solver] != PLANES:
-                ours[f"{solver} {self.own_planes[solver]}"] = (solver, None)
+        ours |= {f"{solver} own": (solver, None) for solver in ("ocas", "active")}
         return {**({PEER: (PEER, None)} if self.peer else {}), **ours}
 
     def race(self, data, folder, who):
@@ -304,13 +300,6 @@ class Paper:
                         data, folder, solver, PLANES, None, limit, ("--gap-per-row", f"{GAP_PER_ROW:g}"), 0, cost,
                         error=False))["reached"]:
                     break  # there is nothing to compare
-
-
-def own_planes():
-    """How many planes ocas and active keep where nobody says, as `hinge train --help` says."""
-    said = " ".join(timed([HINGE, "train", "--help"])[1].split())
-    found = re.search(r"--planes N .*?default (\d+)(?:, with active (\d+))?", said)
-    return {"ocas": int(found[1]), "active": int(found[2] or found[1])}
 
 
 # Commands
