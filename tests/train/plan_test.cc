@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "data/survey.h"
 #include "support.h"
+#include "train/checks.h"
 #include "train/report.h"
 #include "train/starts.h"
 
@@ -69,6 +70,27 @@ TEST(Plan, OtherGoals) {
   EXPECT_GT(both->limits.target, 50 * (1 - 1e-9));
   const Planned none(data, {.solver = Solver::pegasos});
   EXPECT_FALSE(none->has_goal);
+}
+
+// What a run needs is a matter of how close it will come, whatever form its goal has.
+TEST(Plan, GoalsThatAreAlikeNeedTheSameMemory) {
+  const Dataset data = testing::random_dataset({.rows = 400, .features = 150'000, .nonzeros = 20});
+  const double cost = 2, unit = cost * 400;
+  const auto need = [&](TrainOptions options) {
+    options.cost = cost;
+    options.solver = Solver::dual;
+    SolverChoice choice = {Solver::dual};
+    return check_memory(data, global_shape(data), options, choice, false).all();
+  };
+  const double near = need({.gap = 1e-3}), far = need({.gap = 1e-2});
+  EXPECT_LT(far, near);
+  EXPECT_EQ(need({}), near);
+  EXPECT_EQ(need({.gap_per_row = 1e-2}), far);
+  EXPECT_EQ(need({.gap_per_row = 1e-3}), near);
+  EXPECT_EQ(need({.gap_absolute = 1e-2 * unit}), far);
+  EXPECT_EQ(need({.gap_absolute = 1e-6 * unit}), near);
+  EXPECT_EQ(need({.gap = 1e-6, .gap_per_row = 1e-2}), far);  // the first that is reached ends it
+  EXPECT_EQ(need({.target = 1}), near);                      // as where nothing is asked for
 }
 
 TEST(Plan, SolverAndGap) {
