@@ -257,6 +257,8 @@ class Figure {
     if (all_.classes > 2) about += fmt::format(", {} classes", all_.classes);
     about += fmt::format(", C = {:.4g}, {} thread{}", all_.cost, all_.threads,
                          all_.threads == 1 ? "" : "s");
+    if (all_.any_other())
+      about += fmt::format("; to {}", to_string(static_cast<const Goals&>(all_)));
     out_ += text(kLeft, 49, kFaint, "", about);
   }
 

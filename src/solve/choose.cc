@@ -106,8 +106,9 @@ SolverChoice choose_alone(const TrainOptions& options, const Dataset& data) {
 double likely_gap(const TrainOptions& options, std::uint64_t rows) {
   const auto count = static_cast<double>(rows);
   const double at_zero = likely_cost(options, count) * count;
-  const Limits limits = {.gap = options.gap.value_or(0),
-                         .absolute = std::max(options.gap_absolute, options.gap_per_row * at_zero)};
+  const Goals goals = goals_of(options, kDefaultGap);
+  const Limits limits = {.gap = goals.gap,
+                         .absolute = std::max(goals.gap_absolute, goals.gap_per_row * at_zero)};
   return limits.likely_gap(at_zero);
 }
 
