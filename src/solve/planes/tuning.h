@@ -141,8 +141,8 @@ struct PlanesTuning {
   static constexpr double kSettledWidth = 4;
   // A round ends at this share of the gap of all rows. Not measured apart: the prototype had 0.4.
   static constexpr double kRoundGapShare = 0.2;
-  // Or at this share of the gap asked for. Not measured apart.
-  static constexpr double kRoundTargetShare = 0.7;
+  // Or at this share of the gap that will do. Not measured apart.
+  static constexpr double kRoundGoalShare = 0.7;
   // Or after so many steps; or when it cost as much as so many steps on all rows. Not measured
   // apart.
   static constexpr double kMaxRoundSteps = 200, kMaxRoundPasses = 6;
