@@ -312,8 +312,7 @@ std::vector<Row> make_rows() {
              kPositive, [](Options& o, double value) { o.gap_per_row = value; }),
       number({"target", "", "P", "", "",
               "stop when primal <= P, however far the bound is; end, too, where there is no other "
-              "goal "
-              "and the bound shows that no point has such a value"},
+              "goal and the bound shows that no point has such a value"},
              kPositive, [](Options& o, double value) { o.target = value; }),
       {.info = {"tolerance", "e", "E", "", "", "LIBLINEAR's tolerance, read as --gap E/100"},
        .range = kTolerance.words(),
