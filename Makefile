@@ -8,6 +8,7 @@ CLANG_FORMAT ?= clang-format-14
 FUZZ_SECONDS ?= 60
 SECONDS ?= 600
 QUICK ?=
+FULL ?=
 
 STAGES := rules release python
 MORE_STAGES := long asan tsan
@@ -37,6 +38,8 @@ help:
 	@echo 'make bench      beside its peers, in an hour or two; writes docs/benchmarks.md; QUICK=1: a part, in minutes'
 	@echo 'make bench-python  the Python package beside scikit-learn'
 	@echo 'make bench-report  the tables and figures again, from RESULTS=$(RESULTS)'
+	@echo 'make paper      the tables of the active-set paper, in half an hour; writes docs/papers.md; QUICK=1: in ten minutes'
+	@echo 'make paper-report  its tables and figures again'
 	@echo 'make coverage   lines and branches of the library that the tests reach'
 	@echo 'make format     format the sources'
 	@echo 'make install    into PREFIX=$(PREFIX), below DESTDIR if given'
@@ -193,6 +196,19 @@ bench-python: python
 .PHONY: bench-report
 bench-report:
 	@$(or $(wildcard build/bench/venv/bin/python3),python3) -B bench/matrix.py report --results '$(RESULTS)'
+
+# The active-set paper, with hinge and libocas; goes on where it was cut. QUICK=1 a part, FULL=1 generated sets at the
+# published size, in some hours; PAPER="--only table3 --sets ccat" and others, see bench/paper.py.
+paper_size = $(if $(QUICK),--quick,$(if $(FULL),--full))
+
+.PHONY: paper
+paper: build
+	@sh tools/install_deps.sh bench
+	@HINGE='$(HINGE)' python3 -B bench/paper.py run $(paper_size) $(PAPER)
+
+.PHONY: paper-report
+paper-report:
+	@python3 -B bench/paper.py report $(paper_size) $(PAPER)
 
 .PHONY: format
 format: test-deps

@@ -40,9 +40,10 @@ class Axis:
         return range(self.low, self.high + 1)
 
 
-def curves(title, below, panels):
-    """panels: [(title, {solver: [(seconds, gap)]})] -> SVG; all panels have the same axes."""
-    top, bottom, left, width, between, legend = 86, 392, 58, 250, 24, 150
+def curves(title, below, panels, styles=STYLES, leads=lambda solver: solver.startswith("hinge"),
+           width=250):
+    """panels: [(title, {solver: [(seconds, gap)]})] -> SVG; all panels have the same axes. Who leads is drawn on top."""
+    top, bottom, left, between, legend = 86, 392, 58, 24, 150
     points = [point for _, lines in panels for line in lines.values() for point in line]
     y = Axis([max(min(gap, 1), 1e-9) for _, gap in points] or [1e-3], bottom, top)
     whole = max(left + len(panels) * (width + between) + legend, 620)
@@ -60,18 +61,18 @@ def curves(title, below, panels):
             parts.append(text(x(10.0 ** k), bottom + 18, power(k), INK, 'text-anchor="middle"'))
         parts.append(f'<path d="M{begin} {bottom}H{begin + width}" stroke="{INK}"/>')
         parts.append(text(begin + width / 2, bottom + 40, "seconds of solving", INK, 'text-anchor="middle"'))
-        for solver, line in sorted(lines.items(), key=lambda item: item[0].startswith("hinge")):  # hinge on top
+        for solver, line in sorted(lines.items(), key=lambda item: leads(item[0])):
             if not line:
                 continue
             used += [solver] * (solver not in used)
-            colour, dashes = STYLES[solver]
+            colour, dashes = styles[solver]
             places = [(x(seconds), y(max(min(gap, 1), 1e-9))) for seconds, gap in line]
             parts.append(f'<path d="M{"L".join(f"{a:.1f} {b:.1f}" for a, b in places)}" fill="none" stroke="{colour}" '
-                         f'stroke-width="{2.6 if solver.startswith("hinge") else 1.6}" stroke-linejoin="round"'
+                         f'stroke-width="{2.6 if leads(solver) else 1.6}" stroke-linejoin="round"'
                          + (f' stroke-dasharray="{dashes}"' if dashes else "") + "/>")
             parts += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.4" fill="{colour}"/>' for a, b in places]
-    for number, solver in enumerate(solver for solver in STYLES if solver in used):
-        colour, dashes = STYLES[solver]
+    for number, solver in enumerate(solver for solver in styles if solver in used):
+        colour, dashes = styles[solver]
         height = top + 8 + 20 * number
         begin = left + len(panels) * (width + between)
         dash = f' stroke-dasharray="{dashes}"' if dashes else ""

@@ -132,9 +132,11 @@ class Run:
 
 
 def hinge_train(data, model, solver, gap, limit, threads=1, cost="1", planes=None, more=()):
-    command = [HINGE, "train", data.train, model, "--solver", solver, "--gap", f"{gap:.6g}", "--cost", cost, "-n",
-               str(threads), "--time-limit", str(limit), "--json", "-q"]
-    return json.loads(timed([*command, *(["--planes", str(planes)] if planes else []), *more])[1])
+    """What `hinge train --json` says; gap and planes may be None: what it does where nobody says."""
+    command = [HINGE, "train", data.train, model, "--solver", solver, "--cost", cost, "-n", str(threads), "--time-limit",
+               str(limit), "--json", "-q", *(["--gap", f"{gap:.6g}"] if gap else []),
+               *(["--planes", str(planes)] if planes else []), *more]
+    return json.loads(timed(command)[1])
 
 
 def hinge_run(data, folder, solver, gap, arguments):

@@ -191,9 +191,9 @@ const std::atomic<std::uint64_t>& checkpoint_requests();  // how often SIGUSR1 c
 Json trace_json(const Progress& progress);
 
 // What a run was asked to reach, by the names it has in TrainOptions; only what was asked.
-Json goals_json(const Origin& asked);
+Json goals_json(const Goals& asked);
 // Adds that where there is more to say than the usual gap.
-void add_goals(Json& object, const Origin& asked);
+void add_goals(Json& object, const Goals& asked);
 
 // The primal where it is known, and a number that has a meaning only where a bound is known.
 Json primal_json(const Certificate& certificate);

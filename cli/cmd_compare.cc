@@ -127,17 +127,10 @@ std::string slower(const SolverRun& run, const SolverRun& first) {
   return ratio > 1 ? fmt::format(">{:.2f}", ratio) : "-";
 }
 
-// "gap 0.001", "primal - bound 3 or primal 7"
+// "gap 0.001", "a gap of 0.001, or a primal of 7"
 std::string goals(const Comparison& all) {
-  std::string text;
-  const auto add = [&](const char* name, double goal) {
-    if (goal > 0) text += fmt::format("{}{} {:g}", text.empty() ? "" : " or ", name, goal);
-  };
-  add("gap", all.gap);
-  add("primal - bound", all.gap_absolute);
-  add("gap per row", all.gap_per_row);
-  add("primal", all.target);
-  return text;
+  return all.any_other() ? to_string(static_cast<const Goals&>(all))
+                         : fmt::format("gap {:g}", all.gap);
 }
 
 std::string verdict(const Comparison& all) {
@@ -145,9 +138,9 @@ std::string verdict(const Comparison& all) {
   const SolverRun& first = all.runs[order[0]];
   const std::string& name = first.name;
   if (first.status != StopReason::converged) {
-    const bool alone = all.gap_absolute == 0 && all.gap_per_row == 0 && all.target == 0;
     return fmt::format("none reached {}; {} came closest: {}{:.2g} after {} s", goals(all), name,
-                       alone ? "" : "gap ", first.certificate.relative_gap, figure(first.seconds));
+                       all.any_other() ? "gap " : "", first.certificate.relative_gap,
+                       figure(first.seconds));
   }
   std::string text = fmt::format("{} {} {}: {} s, {} passes", name,
                                  all.runs.size() == 1 ? "reached" : "was first to", goals(all),
@@ -242,12 +235,7 @@ Json to_json(const Comparison& all) {
   Json object = {{"data", escape(all.data)}, {"rows", all.rows},       {"features", all.features},
                  {"nonzeros", all.nonzeros}, {"classes", all.classes}, {"cost", all.cost},
                  {"gap", all.gap},           {"threads", all.threads}};
-  Origin asked;
-  asked.gap = all.gap;
-  asked.gap_absolute = all.gap_absolute;
-  asked.gap_per_row = all.gap_per_row;
-  asked.target = all.target;
-  add_goals(object, asked);
+  add_goals(object, all);
   object.add("runs", runs);
   return object;
 }
@@ -305,7 +293,7 @@ int Compare::run() {
 void add_compare(CLI::App& app, Action& action) {
   auto compare = std::make_shared<Compare>();
   CLI::App* command = app.add_subcommand(
-      "compare", "Race solvers on the same data to the same gap: seconds, passes, and a figure.");
+      "compare", "Race solvers on the same data to the same goals: seconds, passes, and a figure.");
   compare->command = command;
   compare->data.add_shards_to(*command, kShardsHelp);
   command

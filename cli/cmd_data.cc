@@ -187,7 +187,7 @@ int Info::model() {
                  {"loss", or_null(to_string(o.loss))}};
   if (!o.because.empty()) object.add("because", o.because);
   add_goals(object, o);
-  if (o.mistakes) object.add("update", to_string(Update::mistake));
+  if (o.update != Update::margin) object.add("update", to_string(o.update));
   if (!several) {
     object.add("status", or_null(to_string(o.status)));
     object.add("cost", or_null(o.cost));

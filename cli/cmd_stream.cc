@@ -164,8 +164,7 @@ void StreamCommand::check_agreement(const Model& model) const {
   };
   check("--lambda", asked.lambda, s.lambda);
   check("--t0", asked.t0, s.t0);
-  check("--update", to_string(asked.update),
-        to_string(model.origin.mistakes ? Update::mistake : Update::margin));
+  check("--update", to_string(asked.update), to_string(model.origin.update));
   check("--bias", asked.bias, model.origin.bias_feature);
   check("--labels", list_text(asked.labels),
         s.rest ? std::string("none") : list_text(model.labels));

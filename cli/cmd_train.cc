@@ -402,7 +402,7 @@ Result<void> Train::prepare() {
     model_path = default_model_path(data.sources);
   }
   if (uses_pegasos(options)) {
-    const bool goal = options.gap || has_other_goal(options);
+    const bool goal = goals_of(options, 0).any();
     if (require_converged && !goal) {
       usage("--require-converged needs --gap, or another goal: Pegasos asks for none of its own");
     }

@@ -381,7 +381,7 @@ Result<void> DataArguments::check_classes(const Dataset& rows) const {
   return error;
 }
 
-Json goals_json(const Origin& asked) {
+Json goals_json(const Goals& asked) {
   Json goals = Json::object();
   if (asked.gap > 0) goals.add("gap", asked.gap);
   if (asked.gap_absolute > 0) goals.add("gap_absolute", asked.gap_absolute);
@@ -390,10 +390,8 @@ Json goals_json(const Origin& asked) {
   return goals;
 }
 
-void add_goals(Json& object, const Origin& asked) {
-  if (asked.gap_absolute > 0 || asked.gap_per_row > 0 || asked.target > 0) {
-    object.add("goals", goals_json(asked));
-  }
+void add_goals(Json& object, const Goals& asked) {
+  if (asked.any_other()) object.add("goals", goals_json(asked));
 }
 
 Json trace_json(const Progress& p) {

@@ -215,7 +215,7 @@ nb::dict origin_of(const Model& model) {
   d["bias_feature"] = o.bias_feature;
   d["free_bias"] = o.free_bias;
   d["row_weights"] = o.row_weights;
-  d["update"] = std::string(to_string(o.mistakes ? Update::mistake : Update::margin));
+  d["update"] = std::string(to_string(o.update));
   d["seed"] = o.seed;
   d["rows"] = o.rows;
   d["nonzeros"] = o.nonzeros;
@@ -370,7 +370,7 @@ class Learner {
           bool mistakes) {
     StreamOptions options;
     options.lambda = lambda;
-    options.update = mistakes ? Update::mistake : Update::margin;
+    options.update = update_of(mistakes);
     options.bias = bias;
     options.labels = std::move(labels);
     options.index_base = IndexBase::one;
@@ -386,7 +386,7 @@ class Learner {
   Learner(const Model& given, double lambda, std::uint64_t steps, bool mistakes) {
     Model model = given;
     if (!model.stream) {
-      model.origin.mistakes = mistakes;
+      model.origin.update = update_of(mistakes);
       const double scale = lambda * static_cast<double>(steps);
       StreamState& s = model.stream.emplace();
       s.lambda = lambda;
@@ -416,6 +416,7 @@ class Learner {
   }
 
  private:
+  static Update update_of(bool mistakes) { return mistakes ? Update::mistake : Update::margin; }
   std::mutex mutex_;
   std::optional<Stream> stream_;
 };

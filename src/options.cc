@@ -24,7 +24,6 @@ constexpr std::string_view kSwitch[] = {"off", "on"};
 constexpr std::string_view kSamplings[] = {"permute", "replace", "order"};
 constexpr std::string_view kIterates[] = {"last", "average", "suffix", "random"};
 constexpr std::string_view kBestOf = "best-of:";
-constexpr std::string_view kUpdates[] = {"margin", "mistake"};
 constexpr std::string_view kCpus[] = {"auto", "scalar", "avx2", "avx512"};
 
 std::span<const std::string_view> loss_names() {
@@ -37,6 +36,11 @@ std::span<const std::string_view> kernel_names() {
   static const std::string_view names[] = {to_string(KernelKind::linear),
                                            to_string(KernelKind::rbf), to_string(KernelKind::poly),
                                            to_string(KernelKind::sigmoid)};
+  return names;
+}
+
+std::span<const std::string_view> update_names() {
+  static const std::string_view names[] = {to_string(Update::margin), to_string(Update::mistake)};
   return names;
 }
 
@@ -322,11 +326,10 @@ std::vector<Row> make_rows() {
       number({"gap-per-row", "", "X", "", "",
               "stop when (primal - bound)/(C * rows) <= X, as the active-set paper does"},
              kPositive, [](Options& o, double value) { o.gap_per_row = value; }),
-      number(
-          {"target", "", "P", "", "",
-           "stop when primal <= P, however far the bound is; end, too, where the bound shows that "
-           "no point has such a value"},
-          kPositive, [](Options& o, double value) { o.target = value; }),
+      number({"target", "", "P", "", "",
+              "stop when primal <= P, however far the bound is; end, too, where there is no other "
+              "goal and the bound shows that no point has such a value"},
+             kPositive, [](Options& o, double value) { o.target = value; }),
       {.info = {"tolerance", "e", "E", "", "", "LIBLINEAR's tolerance, read as --gap E/100"},
        .range = kTolerance.words(),
        .set = set_tolerance},
@@ -404,14 +407,14 @@ std::vector<Row> make_rows() {
        .set = set_iterate},
       number({"delta", "", "D", "", "",
               "the same as --iterate best-of:S with the S = ln(1/D), rounded up, of the theorem "
-              "that holds with probability 1 - D"},
+              "that holds with probability 1 - D, given --sampling replace"},
              kDelta, set_delta, kPegasosAlone),
       choice(
           {"update", "", "NAME", "", "margin",
            "which rows a step learns from: those inside the margin, or only those predicted "
            "wrongly, a score of 0 among them: a perceptron that shrinks, which no theorem brings "
            "to the optimum"},
-          kUpdates, [](Options& o, std::size_t place) { o.pegasos.update = Update(place); },
+          update_names(), [](Options& o, std::size_t place) { o.pegasos.update = Update(place); },
           kPegasosAlone),
       on_or_off(
           {"projection", "", "on|off", "", "off", "keep |w| <= 1/sqrt(lambda)"},
@@ -529,21 +532,18 @@ std::string_view to_string(LossKind loss) {
   return visit_loss(loss, []<class Loss>(Loss) { return Loss::kName; });
 }
 
-std::string_view to_string(Update update) {
-  return update <= Update::mistake ? kUpdates[static_cast<std::size_t>(update)] : "unknown";
-}
-
 bool uses_pegasos(const TrainOptions& options) {
   return options.solver == Solver::pegasos ||
          (options.solver == Solver::automatic && !options.pegasos.kernel.linear());
 }
 
-bool has_other_goal(const TrainOptions& options) {
-  return options.gap_absolute > 0 || options.gap_per_row > 0 || options.target > 0;
-}
-
-double asked_gap(const TrainOptions& options, double usual) {
-  return options.gap.value_or(has_other_goal(options) ? 0 : usual);
+Goals goals_of(const TrainOptions& options, double usual_gap) {
+  Goals goals = {.gap = options.gap.value_or(0),
+                 .gap_absolute = options.gap_absolute,
+                 .gap_per_row = options.gap_per_row,
+                 .target = options.target};
+  if (!options.gap && !goals.any()) goals.gap = usual_gap;
+  return goals;
 }
 
 bool has_option(Solver solver, const OptionInfo& option) {

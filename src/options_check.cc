@@ -79,7 +79,7 @@ void check_pegasos(const TrainOptions& o) {
   }
   check_in(kFirstStep, p.t0.value_or(0), "t0");
   // Such a run may come no nearer to the optimum, ever.
-  const bool goal = o.gap || has_other_goal(o);
+  const bool goal = goals_of(o, 0).any();
   check(
       p.update == Update::margin || !goal || p.epochs > 0 || p.steps > 0 || o.max_passes > 0 ||
           o.time_limit < kInfinity || p.iterate == Iterate::best_of,

@@ -162,14 +162,15 @@ TEST(Options, Goals) {
   for (const char* name : {"gap-absolute", "gap-per-row", "target"}) {
     expect_refused(name, kNoNumbers);
     expect_refused(name, {"0", "-1", "1e301"});
-    EXPECT_TRUE(has_other_goal(with(name, "5"))) << name;
+    EXPECT_TRUE(goals_of(with(name, "5"), 0).any_other()) << name;
     EXPECT_FALSE(with(name, "5").gap) << name;
-    EXPECT_EQ(asked_gap(with(name, "5"), 0.1), 0) << name;
+    EXPECT_EQ(goals_of(with(name, "5"), 0.1).gap, 0) << name;
   }
-  EXPECT_FALSE(has_other_goal({.gap = 0.5}));
-  EXPECT_EQ(asked_gap({}, 0.1), 0.1);
-  EXPECT_EQ(asked_gap({.gap = 0.5}, 0.1), 0.5);
-  EXPECT_EQ(asked_gap({.gap = 0.5, .target = 3}, 0.1), 0.5);
+  EXPECT_FALSE(goals_of({.gap = 0.5}, 0).any_other());
+  EXPECT_FALSE(goals_of({}, 0).any());
+  EXPECT_EQ(goals_of({}, 0.1).gap, 0.1);
+  EXPECT_EQ(goals_of({.gap = 0.5}, 0.1).gap, 0.5);
+  EXPECT_EQ(goals_of({.gap = 0.5, .target = 3}, 0.1).gap, 0.5);
   // Where nothing can be proved, a primal value can be reached all the same.
   for (const char* name : {"gap", "gap-absolute", "gap-per-row", "target"}) {
     TrainOptions options = with(name, "0.5");

@@ -46,17 +46,14 @@ struct SolverRun {
   double mean_search() const;  // rows in the line search, an iteration
 };
 
-struct Comparison {
+// The goals are what was asked of all.
+struct Comparison : Goals {
   std::string data;  // what the figure calls the data; compare() leaves it empty
   std::uint64_t rows = 0;
   std::uint64_t features = 0;
   std::uint64_t nonzeros = 0;
   std::size_t classes = 0;
-  double cost = 1;  // C, also where lambda was given
-  double gap = 0;   // what was asked of all, as in Origin; 0 = nothing
-  double gap_absolute = 0;
-  double gap_per_row = 0;
-  double target = 0;
+  double cost = 1;               // C, also where lambda was given
   int threads = 1;               // that there were
   std::vector<SolverRun> runs;   // in the order asked for
   std::vector<Error> warnings;   // each once; those about one solver name it
@@ -74,8 +71,9 @@ struct CompareControl {
 Result<void> validate(std::span<const Solver> solvers, const TrainOptions& options);
 
 // Runs the solvers in this order. `options.solver` does not count; options that only some solvers
-// have count for these; time and pass limits hold for each run. Without options.gap kDefaultGap is
-// asked, of Pegasos too.
+// have count for these; time and pass limits hold for each run. Where no goal is named, kDefaultGap
+// is asked, of Pegasos too; but on mistakes (Update), which promise none, that ends after
+// kDefaultEpochs.
 //
 // A run that is stopped is kept with what it reached, runs not begun are missing; fails with
 // run.interrupted if there is none at all. A run that fails ends the comparison: compare() fails
@@ -83,7 +81,7 @@ Result<void> validate(std::span<const Solver> solvers, const TrainOptions& optio
 Result<Comparison> compare(const Dataset& data, std::span<const Solver> solvers,
                            const TrainOptions& options = {}, const CompareControl& control = {});
 
-// Indices of the runs, the best first: those that reached the gap by their seconds, then the others
+// Indices of the runs, the best first: those that reached a goal by their seconds, then the others
 // by their gap.
 std::vector<std::size_t> ranking(const Comparison& comparison);
 
@@ -110,7 +108,7 @@ std::vector<GapPoint> gap_curve(const SolverRun& run);
 
 // A figure as a whole SVG document in ASCII: the gap against seconds and against passes, one line a
 // run in each (<polyline>), all axes logarithmic. A solver has the same colour, dashes and marker
-// in every figure; the marker at the end of a line is hollow if the gap was not reached.
+// in every figure; the marker at the end of a line is hollow if no goal was reached.
 std::string to_svg(const Comparison& comparison);
 
 }  // namespace hinge

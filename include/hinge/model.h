@@ -73,21 +73,38 @@ struct ClassWeight {
   double factor = 1;
 };
 
-// Where the model comes from: enough for `verify` to state the problem again.
-struct Origin {
+// What a run is to reach, for each of its problems: the first of these ends it. 0 = not asked.
+struct Goals {
+  double gap = 0;           // (primal - bound)/primal
+  double gap_absolute = 0;  // primal - bound
+  double gap_per_row = 0;   // (primal - bound)/(C rows)
+  double target = 0;        // primal
+
+  bool any() const { return gap > 0 || any_other(); }
+  // Another one than the relative gap.
+  bool any_other() const { return gap_absolute > 0 || gap_per_row > 0 || target > 0; }
+};
+// "a gap of 0.001, or a primal of 3"
+std::string to_string(const Goals& goals);
+
+// Which rows a step of Pegasos learns from: those inside the margin, y <w, x> < 1, as published; or
+// only those predicted wrongly, y <w, x> <= 0, which makes it a perceptron that shrinks and takes
+// its theorems away.
+enum class Update : std::uint8_t { margin, mistake };
+std::string_view to_string(Update update);
+
+// Where the model comes from: enough for `verify` to state the problem again. The goals are what
+// was asked for.
+struct Origin : Goals {
   std::string solver;   // "auto:dual"
   std::string because;  // of auto: why that one, in words
   LossKind loss = LossKind::hinge;
-  double cost = 1;  // C
-  double gap = 0;   // what was asked for, as in TrainOptions; 0 = nothing
-  double gap_absolute = 0;
-  double gap_per_row = 0;
-  double target = 0;
+  double cost = 1;                         // C
   double bias_feature = 0;                 // value of the constant feature; 0 = no bias
   bool free_bias = false;                  // its weight is not regularised; the feature is 1
   std::vector<ClassWeight> class_weights;  // of the classes whose factor is not 1
   bool row_weights = false;                // trained with one factor a row
-  bool mistakes = false;                   // Pegasos learned from rows predicted wrongly alone
+  Update update = Update::margin;          // of Pegasos, or of the stream
   std::uint64_t seed = 1;
   std::uint64_t rows = 0;  // 0: not known, the model comes from another program
   std::uint64_t nonzeros = 0;

@@ -44,10 +44,7 @@ enum class Sampling : std::uint8_t { permute, replace, order };
 // draws, each from a run of its own.
 enum class Iterate : std::uint8_t { last, average, suffix, random, best_of };
 
-// Which rows a step of Pegasos learns from: those inside the margin, y <w, x> < 1, as published; or
-// only those predicted wrongly, y <w, x> <= 0, which makes it a perceptron that shrinks and takes
-// its theorems away.
-enum class Update : std::uint8_t { margin, mistake };
+constexpr std::uint64_t kDefaultEpochs = 20;  // of Pegasos; solve/pegasos/tuning.h says why
 
 // How `--solver pegasos` works; docs/pegasos.md says what each is for. An epoch is ceil(rows/batch)
 // steps.
@@ -58,7 +55,7 @@ struct PegasosOptions {
   Sampling sampling = Sampling::permute;
   Iterate iterate = Iterate::suffix;
   std::uint64_t runs = 1;    // with Iterate::best_of: how many runs share the steps, at most 1000
-  std::uint64_t epochs = 0;  // 0: 20, unless `steps` or a goal says when to stop
+  std::uint64_t epochs = 0;  // 0: kDefaultEpochs, unless `steps` or a goal says when to stop
   std::uint64_t steps = 0;   // 0: as many as the epochs have; not with `epochs`
   std::optional<std::uint64_t> t0 = {};  // steps t0 + 1, t0 + 2, ...; none: 0, or rows with a start
   std::uint64_t check_every = 0;  // epochs between exact looks at primal and bound; 0: at the end,
@@ -95,7 +92,8 @@ struct TrainOptions {
   // Pegasos, nor where another goal is given.
   std::optional<double> gap = {};
   // Other goals; each problem of several classes has its own, and ends at the first that it
-  // reaches. Finite; 0 = not asked.
+  // reaches. Finite; 0 = not asked. A target alone also ends it where the bound is above the
+  // target.
   double gap_absolute = 0;  // stop when primal - bound <= this
   double gap_per_row = 0;   // stop when (primal - bound)/(C rows) <= this
   double target = 0;        // stop when primal <= this
@@ -133,7 +131,6 @@ bool has_option(Solver solver, const OptionInfo& option);
 
 // The name of a solver in options, models and reports: "dual"; "auto" for automatic.
 std::string_view to_string(Solver solver);
-std::string_view to_string(Update update);
 
 // The solver of that name; LIBLINEAR's 3 is automatic. 1 and 2 say a loss as well, which only
 // set_option() can take. Fails with usage.value, the names there are
@@ -144,12 +141,8 @@ Result<Solver> parse_solver(std::string_view name, std::string_view text);
 // depends on the data.)
 bool uses_pegasos(const TrainOptions& options);
 
-// Whether the run is to end at another goal than a relative gap.
-bool has_other_goal(const TrainOptions& options);
-
-// The relative gap that is asked for, where that is `usual` unless the options say otherwise; 0:
-// none is.
-double asked_gap(const TrainOptions& options, double usual);
+// What the run is to reach; `usual_gap` where the options name no goal (0: nothing).
+Goals goals_of(const TrainOptions& options, double usual_gap);
 
 // Whether it is one of cpa, ocas, ocas3, active and focus.
 bool cutting_planes(Solver solver);

@@ -37,8 +37,8 @@ class LinearSVC(LinearClassifier):
         w itself exact to five digits and more.
     gap_absolute, gap_per_row, target : float, optional
         Other goals, each of one hyperplane: stop when primal - bound <= gap_absolute; when (primal -
-        bound) / (C n) <= gap_per_row; when primal <= target, or where the bound shows that no point has
-        such a value. The first that is reached ends the fit; with one of them there is no default ``gap``.
+        bound) / (C n) <= gap_per_row; when primal <= target. The first that is reached ends the fit, as does
+        a bound above ``target`` where that is the only goal; with one of them there is no default ``gap``.
     solver : str, default "auto"
         "auto" chooses by the shape of the data; "dual", "newton", or a cutting plane method "cpa",
         "ocas", "ocas3", "active", "focus". All find the same minimum.

@@ -88,15 +88,16 @@ class PegasosClassifier(LinearClassifier):
     """
 
     _parameters = {"lambda": "lambda_", "batch": "batch_size", "iterate": "average", "update": "update",
-                   "projection": "projection", "sampling": "sampling", "epochs": "epochs", "steps": "steps", "t0": "t0", "gap": "gap",
-                   "kernel": "kernel", "gamma": "gamma", "degree": "degree", "coef0": "coef0", "budget": "budget",
-                   "rescale": "rescale", "check-every": "check_every", "bias": "intercept",
-                   "class-weight": "class_weight", "reject": "reject", "time-limit": "time_limit",
+                   "projection": "projection", "sampling": "sampling", "epochs": "epochs", "steps": "steps",
+                   "t0": "t0", "gap": "gap", "kernel": "kernel", "gamma": "gamma", "degree": "degree",
+                   "coef0": "coef0", "budget": "budget", "rescale": "rescale", "check-every": "check_every",
+                   "bias": "intercept", "class-weight": "class_weight", "reject": "reject", "time-limit": "time_limit",
                    "threads": "n_jobs", "seed": "random_state", "start": "warm_start"}
 
     def __init__(self, lambda_: float = 1e-4, *, batch_size: int = 1, average: bool | int | str = "suffix",
                  update: Literal["margin", "mistake"] = "margin", projection: bool = False,
-                 sampling: Literal["permute", "replace", "order"] = "permute", epochs: int = 20, steps: int | None = None, t0: int | None = None, gap: float | None = None,
+                 sampling: Literal["permute", "replace", "order"] = "permute", epochs: int = 20,
+                 steps: int | None = None, t0: int | None = None, gap: float | None = None,
                  kernel: str = "linear", gamma: float | None = None, degree: int = 3, coef0: float = 0.0,
                  budget: int | None = None, rescale: bool = True, check_every: int | None = None,
                  fit_intercept: bool = True, intercept: Literal["free", "scaled"] = "free", class_weight: Any = None,
@@ -156,8 +157,8 @@ class PegasosClassifier(LinearClassifier):
         The first call needs ``classes``, all there will ever be; unless it comes after :meth:`fit`, whose
         model it goes on from. Each row is a step of size 1/(lambda t), t = 1, 2, ... (counted on from the
         steps of fit), and the result the last point: of the parameters ``lambda_``, ``update``,
-        ``fit_intercept`` and ``class_weight`` (a dict) matter, at the first call. How rows are cut into calls makes no
-        difference, to the bit. There is no certificate: nobody keeps the data it would follow from.
+        ``fit_intercept`` and ``class_weight`` (a dict) matter, at the first call. How rows are cut into calls
+        makes no difference, to the bit. There is no certificate: nobody keeps the data it would follow from.
         """
         if self.kernel != "linear":
             raise ValueError('partial_fit: takes kernel="linear" only')

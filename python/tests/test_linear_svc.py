@@ -317,7 +317,8 @@ def test_reject(three, tmp_path):
 
 def test_reject_of_two_classes_changes_nothing(two):
     X, y = two
-    np.testing.assert_array_equal(hinge.LinearSVC(reject=9).fit(X, y).predict(X), hinge.LinearSVC().fit(X, y).predict(X))
+    np.testing.assert_array_equal(hinge.LinearSVC(reject=9).fit(X, y).predict(X),
+                                  hinge.LinearSVC().fit(X, y).predict(X))
 
 
 PARAMETERS = [

@@ -260,15 +260,14 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
      "Run again. Nothing was changed."},
     {"solver.ill-scaled", 0, "The values of the data differ by more than double precision spans.",
      "Scale the columns to similar ranges; the gap reported is true all the same."},
-    {"solver.limit", 0, "A limit, or a signal, came before the gap, or the epochs, asked for.",
-     "The model is the best found, with its true gap. Allow more time, or accept the gap."},
+    {"solver.limit", 0, "A limit, or a signal, came before the goal, or the epochs, asked for.",
+     "The model is the best found, with its true gap. Allow more time, or accept the model."},
     {"solver.nonfinite", kNumeric, "The objective is not finite.",
      "Scale the data, or choose a smaller cost."},
-    {"solver.stalled", 0, "Progress ended before the gap asked for.",
+    {"solver.stalled", 0, "Progress ended before a goal was reached.",
      "The message says why, and the model has its true gap. Where rounding is in the way, scale "
-     "the "
-     "data or ask for a larger gap. Where it crawled, centre or scale the columns, or try --solver "
-     "auto."},
+     "the data or ask for a larger gap. Where it crawled, centre or scale the columns, or try "
+     "--solver auto. Where the bound is above the --target, ask for a larger one."},
     {"system.cpu", kUnavailable, "The CPU does not have the instruction set asked for.",
      "Leave --cpu at auto."},
     {"system.threads", 0, "Threads could not be started.",

@@ -19,10 +19,16 @@ namespace {
 std::vector<TrainOptions> options_of_runs(std::span<const Solver> solvers,
                                           const TrainOptions& options) {
   if (solvers.empty()) fail("usage.value", "--solvers: expected at least one");
+  const Goals goals = goals_of(options, kDefaultGap);
+  const bool named = goals_of(options, 0).any();
   std::vector<TrainOptions> runs;
   for (const Solver solver : solvers) {
     TrainOptions run = with_solver(options, solver);
-    if (!has_other_goal(options)) run.gap = options.gap.value_or(kDefaultGap);
+    if (goals.gap > 0) run.gap = goals.gap;
+    PegasosOptions& pegasos = run.pegasos;
+    if (!named && pegasos.update == Update::mistake && pegasos.epochs == 0 && pegasos.steps == 0) {
+      pegasos.epochs = kDefaultEpochs;  // nothing promises that it reaches what nobody asked for
+    }
     run.witness = false;  // models are not kept
     if (std::ranges::find(runs, run.solver, &TrainOptions::solver) != runs.end()) {
       fail("usage.value", fmt::format("--solvers: {} is there twice", to_string(run.solver)));
@@ -112,10 +118,7 @@ Result<Comparison> compare(const Dataset& data, std::span<const Solver> solvers,
     all.features = data.features();
     all.nonzeros = data.nonzeros();
     all.classes = data.classes().size();
-    all.gap = runs.front().gap.value_or(0);
-    all.gap_absolute = options.gap_absolute;
-    all.gap_per_row = options.gap_per_row;
-    all.target = options.target;
+    static_cast<Goals&>(all) = goals_of(options, kDefaultGap);
     for (const TrainOptions& run : runs) {
       try {
         if (stopped(control) || !race(data, run, control, all)) break;

@@ -24,7 +24,7 @@ constexpr double kPanel = 328;               // width of a panel
 constexpr double kFloor = kHeight - kBottom;
 constexpr double kLegend = kLeft + 2 * kPanel + kBetween + 24;
 constexpr std::string_view kInk = "#222", kFaint = "#666", kGrid = "#e2e2e2";
-constexpr std::string_view kTargetDashes = "5 4";
+constexpr std::string_view kAskedDashes = "5 4";
 
 enum class Marker : std::uint8_t { circle, square, diamond, up, down, cross, plus, star };
 
@@ -233,15 +233,15 @@ class Figure {
   // One scale for both panels: from a little below the lowest gap worth showing to the decade above
   // the highest.
   void scale_gaps() {
-    const double target = all_.gap > 0 ? std::clamp(all_.gap, 1e-15, 1.0) : 1e-3;
-    double low = target, high = 0;
+    const double asked = all_.gap > 0 ? std::clamp(all_.gap, 1e-15, 1.0) : 1e-3;
+    double low = asked, high = 0;
     for (const std::vector<GapPoint>& curve : curves_) {
       for (const Point& p : visible(curve, &GapPoint::seconds)) {
         low = std::min(low, p.y);
         high = std::max(high, p.y);
       }
     }
-    low = std::max(low, target / 100) / 1.6;  // a last step may go far beyond what was asked
+    low = std::max(low, asked / 100) / 1.6;  // a last step may go far beyond what was asked
     // Without a curve, or if it has come to 0 at once: all there is.
     high = high > 0 ? std::min(1.0, std::pow(10, std::ceil(std::log10(high) - 1e-9))) : 1.0;
     gaps_ = {.low = low, .high = std::max(high, 5 * low), .begin = kFloor, .end = kTop};
@@ -257,6 +257,8 @@ class Figure {
     if (all_.classes > 2) about += fmt::format(", {} classes", all_.classes);
     about += fmt::format(", C = {:.4g}, {} thread{}", all_.cost, all_.threads,
                          all_.threads == 1 ? "" : "s");
+    if (all_.any_other())
+      about += fmt::format("; to {}", to_string(static_cast<const Goals&>(all_)));
     out_ += text(kLeft, 49, kFaint, "", about);
   }
 
@@ -281,7 +283,7 @@ class Figure {
     out_ += text(left + kPanel / 2, kFloor + 42, kInk, "text-anchor=\"middle\"", label);
     out_ += text(left, kTop - 14, kInk, "font-weight=\"bold\"",
                  left == kLeft ? "relative gap over time" : "relative gap over passes");
-    target(left);
+    asked_line(left);
     for (std::size_t k = order_.size(); k-- > 0;) line(order_[k], x, along);
     out_ += "</g>\n";
   }
@@ -336,12 +338,12 @@ class Figure {
     }
   }
 
-  void target(double left) {
+  void asked_line(double left) {
     if (!(all_.gap >= gaps_.low && all_.gap <= gaps_.high)) return;
     const double y = gaps_(all_.gap);
     out_ +=
-        fmt::format("<path d=\"M{:.1f} {:.1f}H{:.1f}\" stroke=\"{}\" stroke-dasharray=\"5 4\"/>\n",
-                    left, y, left + kPanel, kInk);
+        fmt::format("<path d=\"M{:.1f} {:.1f}H{:.1f}\" stroke=\"{}\" stroke-dasharray=\"{}\"/>\n",
+                    left, y, left + kPanel, kInk, kAskedDashes);
   }
 
   // The points of a line in the picture, each at a place of its own, down to the lower edge.
@@ -413,7 +415,7 @@ class Figure {
     }
     if (all_.gap > 0) {
       out_ += fmt::format("<path d=\"M{:.1f} {:.1f}h32\" stroke=\"{}\" stroke-dasharray=\"{}\"/>",
-                          kLegend, y - 4, kInk, kTargetDashes);
+                          kLegend, y - 4, kInk, kAskedDashes);
       out_ += text(kLegend + 40, y, kInk, "", fmt::format("gap asked for: {:g}", all_.gap));
     }
     out_ += "</g>\n";

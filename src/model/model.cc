@@ -292,6 +292,24 @@ std::string_view to_string(KernelKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
+std::string_view to_string(Update update) {
+  return update == Update::mistake ? "mistake" : "margin";
+}
+
+std::string to_string(const Goals& goals) {
+  std::string text;
+  const auto add = [&](double goal, std::string_view before, int digits,
+                       std::string_view after = "") {
+    if (!(goal > 0)) return;
+    text += fmt::format("{}{}{:.{}g}{}", text.empty() ? "" : ", or ", before, goal, digits, after);
+  };
+  add(goals.gap, "a gap of ", 3);
+  add(goals.gap_absolute, "a primal within ", 3, " of the bound");
+  add(goals.gap_per_row, "a primal within ", 3, " C rows of the bound");
+  add(goals.target, "a primal of ", 8);
+  return text;
+}
+
 std::vector<std::size_t> Model::candidates() const {
   constexpr double kProved = 1e-3;  // where no gap was asked for
   const double gap = origin.gap > 0 ? origin.gap : kProved;

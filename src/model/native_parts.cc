@@ -40,7 +40,7 @@ Json options_json(const Model& model, double cost) {
   if (o.target > 0) json.add("target", o.target);
   if (o.free_bias) json.add("free_bias", true);
   if (!o.because.empty()) json.add("because", o.because);
-  if (o.mistakes) json.add("update", "mistake");
+  if (o.update != Update::margin) json.add("update", to_string(o.update));
   return json;
 }
 
@@ -237,8 +237,10 @@ Model read_common(const TensorFile& file) {
   o.free_bias = has("free_bias") && options.at("free_bias").get<bool>();
   if (has("because")) o.because = options.at("because").get<std::string>();
   if (has("update")) {
-    o.mistakes = options.at("update").get<std::string>() == "mistake";
-    if (!o.mistakes) file.reject("header", "unknown update");
+    o.update = Update::mistake;  // the other is not written
+    if (options.at("update").get<std::string>() != to_string(o.update)) {
+      file.reject("header", "unknown update");
+    }
   }
   for (const Json& pair : list(file, options.at("class_weights"))) {
     o.class_weights.push_back({whole<std::int64_t>(file, pair.at(0)), real(file, pair.at(1))});

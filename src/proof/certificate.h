@@ -30,7 +30,7 @@ struct Proof : Certificate {
 
 // w: problem.dimension() weights. alpha: feasible dual variables, or empty for "no bound known".
 // Where plain sums would leave more than 5e-10 of the primal to rounding, or more than a hundredth
-// of the gap asked for, or of few values anything one could see, all is computed again with twice
+// of `gap`, or of few values anything one could see, all is computed again with twice
 // the digits (not on several ranks). Throws Interrupted if the pool's stop token says so, as the
 // other one does. On several ranks the rows and alpha are this rank's, the certificate is that of
 // all.

@@ -8,10 +8,17 @@
 #include "data/columns.h"
 #include "data/survey.h"
 #include "solve/crawl.h"
+#include "solve/monitor.h"
 #include "solve/tuning.h"
 
 namespace hinge {
 namespace {
+
+// The largest, without weights.
+double likely_cost(const TrainOptions& options, double rows) {
+  if (options.lambda > 0) return 1 / (options.lambda * rows);
+  return options.path.empty() ? options.cost : std::ranges::max(options.path);
+}
 
 // Focus takes the same steps however many ranks there are; descent takes more rounds the more ranks
 // share columns. But every plane is as long as the columns. Rounds to a gap of 1e-3, on two (and
@@ -48,13 +55,6 @@ SolverChoice choose_on_ranks(const TrainOptions& options, const GlobalShape& sha
 //
 // What no such rule sees (rows far from the origin, columns of different scales) shows when descent
 // crawls; then newton goes on from there (solve/crawl.h).
-// The relative gap a run will end at, about: (P - bound)/P is not much more than the same by P(0).
-double likely_gap(const TrainOptions& options, double cost, double rows) {
-  const double share = std::max(options.gap_per_row, options.gap_absolute / (cost * rows));
-  const double gap = std::max(options.gap.value_or(0), share);
-  return gap > 0 ? gap : kDefaultGap;
-}
-
 SolverChoice choose_alone(const TrainOptions& options, const Dataset& data) {
   SolverChoice choice = {Solver::dual};
   std::uint64_t occurring = data.features();
@@ -78,11 +78,8 @@ SolverChoice choose_alone(const TrainOptions& options, const Dataset& data) {
     choice.because = fmt::format("there are only {:.2g} rows a column", rows / columns);
     return choice;
   }
-  const double cost = options.lambda > 0     ? 1 / (options.lambda * rows)
-                      : options.path.empty() ? options.cost
-                                             : std::ranges::max(options.path);
-  const double hardness = cost * mean_square(data);
-  const double gap = likely_gap(options, cost, rows);
+  const double hardness = likely_cost(options, rows) * mean_square(data);
+  const double gap = likely_gap(options, data.rows());
   const bool full =
       static_cast<double>(data.nonzeros()) > ChoiceTuning::kFullShare * rows * columns;
   const bool tight = gap <= ChoiceTuning::kTightGap;
@@ -109,6 +106,15 @@ SolverChoice choose_alone(const TrainOptions& options, const Dataset& data) {
 }
 
 }  // namespace
+
+double likely_gap(const TrainOptions& options, std::uint64_t rows) {
+  const auto count = static_cast<double>(rows);
+  const double at_zero = likely_cost(options, count) * count;
+  const Goals goals = goals_of(options, kDefaultGap);
+  const Limits limits = {.gap = goals.gap,
+                         .absolute = std::max(goals.gap_absolute, goals.gap_per_row * at_zero)};
+  return limits.likely_gap(at_zero);
+}
 
 SolverChoice choose_solver(const TrainOptions& options, const Dataset& data,
                            const GlobalShape& shape, int ranks) {

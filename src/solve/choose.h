@@ -26,4 +26,8 @@ struct SolverChoice {
 SolverChoice choose_solver(const TrainOptions& options, const Dataset& data,
                            const GlobalShape& shape, int ranks);
 
+// The gap such a run will end at, about (Limits::likely_gap), before there are limits: of the
+// largest of several costs.
+double likely_gap(const TrainOptions& options, std::uint64_t rows);
+
 }  // namespace hinge

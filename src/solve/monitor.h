@@ -46,6 +46,12 @@ struct Limits {
     const double share = primal > 0 ? std::min(1.0, absolute / primal) : 1;
     return std::max(gap, share - most_rounding(share));
   }
+  // The relative gap a run will end at, about, as far as one can say before there are values: P is
+  // at most P(0), which is C times the rows without weights. A target says nothing of it.
+  double likely_gap(double at_zero) const {
+    const double will_do = gap_at(at_zero);
+    return will_do > 0 ? will_do : kDefaultGap;
+  }
   bool reached(double primal, double relative_gap) const {
     const double will_do = gap_at(primal);
     return (will_do > 0 && relative_gap <= will_do) || at_target(primal);

@@ -25,23 +25,23 @@ class Pace {
  public:
   explicit Pace(const PaceLimit& limit) : limit_(limit) {}
 
-  // A record of the run: its gap after so much work in all. True: it crawls. The same record may
-  // come twice.
-  bool crawls(double work, double gap, double target) {
-    if (limit_.most == 0 || target == 0) return false;
+  // A record of the run: its gap after so much work in all, and the one to come to; 0: none. True:
+  // it crawls. The same record may come twice.
+  bool crawls(double work, double gap, double goal) {
+    if (limit_.most == 0 || goal == 0) return false;
     if (work > CrawlTuning::kApart * records_.back().work) records_.push_back({work, gap});
     const double from = limit_.soonest > 0 ? std::min(limit_.soonest, limit_.least) : limit_.least;
-    if (work < from || gap <= target) return false;
+    if (work < from || gap <= goal) return false;
     std::size_t at = records_.size() - 1;
     while (records_[at].work > work / 2) --at;
     const double fallen = std::log(records_[at].gap / gap);
-    left_ = fallen > 0 ? std::log(gap / target) / fallen * (work - records_[at].work)
+    left_ = fallen > 0 ? std::log(gap / goal) / fallen * (work - records_[at].work)
                        : std::numeric_limits<double>::infinity();
     const double trust = work < limit_.least ? work / limit_.least : 1;
     return trust * (work + left_) > limit_.most;
   }
 
-  // Work from the last record to the target, at this pace; infinite: there was no progress at all.
+  // Work from the last record to the goal, at this pace; infinite: there was no progress at all.
   double left() const { return left_; }
 
   void archive(Archive& archive) {

@@ -147,7 +147,7 @@ struct PegasosSetup {
 // Pegasos: stochastic sub-gradient steps (pegasos_state.h) in all published variants. Problems that
 // share rows, costs and bias are solved in one sweep: a row is read once and updates all of them.
 // Two or more at once give each the same bits as any other two or more would. One monitor a
-// problem; a limit of 0 on the gap means that none was asked for. With a kernel points are
+// problem; limits without a goal mean that none was asked for. With a kernel points are
 // coefficients of rows (kernel_passes.h), and everything else is the same.
 //
 // On several ranks each has a share of every batch (batches.h), and a step is a sum. What is not

@@ -39,7 +39,7 @@ Model StreamLearner::without_sums() const {
   model.origin.solver = "stream";
   model.origin.bias_feature = options_.bias;
   model.origin.class_weights = options_.class_weights;
-  model.origin.mistakes = options_.update == Update::mistake;
+  model.origin.update = options_.update;
   model.origin.precision = options_.precision;
   model.origin.status = StopReason::limit;  // of learning there is no end
   model.stream = StreamState{.lambda = options_.lambda,

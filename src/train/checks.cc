@@ -133,7 +133,7 @@ TrainingMemory check_memory(const Dataset& data, const GlobalShape& shape,
         1;
     const MemoryShape rows = {.data = data,
                               .dimension = dimension,
-                              .gap = asked_gap(options, traits.default_gap),
+                              .gap = likely_gap(options, shape.rows),
                               .options = options};
     const double one = traits.memory(rows);
     // Solved side by side.

@@ -12,7 +12,7 @@
 namespace hinge {
 namespace {
 
-// Rounding is looked at where it makes out this share of the gap asked for. Not measured apart.
+// Rounding is looked at where it makes out this share of the gap that will do. Not measured apart.
 constexpr double kWorthMending = 1e-3;
 
 // Descent with twice the digits visits so many values, which takes some tenths of a second, and

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "data/columns.h"
 #include "objective/free_bias.h"
-#include "proof/certificate.h"
 #include "proof/outward.h"
 #include "proof/witness.h"
 #include "solve/crawl.h"
@@ -55,7 +54,7 @@ struct OneModel::Group {
   std::optional<CheckpointWriter::Sink> sink = {};  // where its states go, on rank 0
   std::optional<RankSink> sink_of_ranks = {};       // and by way of this one, on every rank
   std::vector<Solution> solutions = {};
-  std::vector<bool> reached = {};  // the gap, as the solver sees it
+  std::vector<bool> reached = {};  // a goal, as the solver sees it
 
   StateSink* states() {
     if (sink_of_ranks) return &*sink_of_ranks;
@@ -284,7 +283,7 @@ void OneModel::end(Group& group, double seconds, Pool& pool) {
     report_.add_solution(k, solution, monitor, share);
     const bool interrupted = monitor.reason() == StopReason::interrupted;
     if (!linear()) {  // judged when all classes are there
-      in_kernel_[k] = {std::move(solution), interrupted};
+      in_kernel_[k] = {std::move(solution), interrupted, reached};
       continue;
     }
     if (monitor.stopped()) set_cut();
@@ -295,10 +294,8 @@ void OneModel::end(Group& group, double seconds, Pool& pool) {
       report_.set_interrupted();
       continue;
     }
-    keep(k, problem, solution, reached || solution.stalled, pool);
+    keep(k, problem, solution, reached, pool);
     report_.add_end(k, interrupted);
-    // The solver saw its goal reached, the certificate does not.
-    if (reached && !report_.converged(report_.model().problems[k])) report_.set_stalled();
   }
 }
 
@@ -312,7 +309,7 @@ void OneModel::check_size(const Problem& problem, const Solution& solution) cons
 
 // ---- A problem.
 
-void OneModel::keep(std::size_t k, const Problem& problem, Solution& solution, bool ended,
+void OneModel::keep(std::size_t k, const Problem& problem, Solution& solution, bool reached,
                     Pool& pool) {
   Model& model = report_.model();
   BinaryProblem& out = model.problems[k];
@@ -320,7 +317,7 @@ void OneModel::keep(std::size_t k, const Problem& problem, Solution& solution, b
   const PlainArithmetic plain;
   if (problem.free_bias) balance(problem, solution.alpha);
   round_as_stored(problem, solution.w);
-  prove(k, problem, solution, ended, pool);
+  prove(k, problem, solution, reached, pool);
   if (plan_.keeps_witness) out.witness = compact(problem, solution.alpha);
   if (plan_.keeps_witness && run_.comm != nullptr) {
     out.witness = join_witness(out.witness, plan_.data.rows(), *run_.comm);
@@ -337,8 +334,9 @@ void OneModel::keep(std::size_t k, const Problem& problem, Solution& solution, b
 }
 
 // Computes the certificate, and makes it better: by another point or bound, or by last digits.
-void OneModel::prove(std::size_t k, const Problem& problem, Solution& solution, bool ended,
+void OneModel::prove(std::size_t k, const Problem& problem, Solution& solution, bool reached,
                      Pool& pool) {
+  const bool ended = reached || solution.stalled;
   Certificate& out = report_.model().problems[k].certificate;
   const Origin& origin = report_.model().origin;
   const double asked = gap_to_certify(origin, primal_at_zero_);
@@ -364,13 +362,19 @@ void OneModel::prove(std::size_t k, const Problem& problem, Solution& solution, 
       }
     }
     if (proof.dual == 0) std::ranges::fill(solution.alpha, 0.0);  // which proves as much
-    if (ended && plan_.has_goal && !reaches(proof, origin)) {
-      report_.set_why(why_stalled(problem, origin, solution, proof));
-    }
+    note_stall(problem, solution, reached, proof);
     out = proof;
   } catch (const Interrupted&) {
     out = {.bound = "unknown"};
   }
+}
+
+// Takes down why a problem that ended by itself has none of what was asked for.
+void OneModel::note_stall(const Problem& problem, const Solution& solution, bool reached,
+                          const Proof& proof) {
+  const Origin& origin = report_.model().origin;
+  if (!plan_.goals.any() || !(reached || solution.stalled) || reaches(proof, origin)) return;
+  report_.set_stalled(why_stalled(problem, origin, solution, proof));
 }
 
 // ---- Problems without a solution.
@@ -453,7 +457,10 @@ void OneModel::keep_in_kernel() {
     if (proofs[k].bounded() && proofs[k].dual == 0) {
       std::ranges::fill(alphas[k], 0.0);  // which proves as much
     }
-    if (proofs[k].known()) require_finite(proofs[k].primal);
+    if (proofs[k].known()) {
+      require_finite(proofs[k].primal);
+      note_stall(problems[k], in_kernel_[k].solution, in_kernel_[k].reached, proofs[k]);
+    }
     model.problems[k].certificate = proofs[k];
     const bool keeps = plan_.keeps_witness && !alphas[k].empty();
     if (keeps) model.problems[k].witness = compact(problems[k], alphas[k]);

@@ -10,6 +10,7 @@
 #include "base/pool.h"
 #include "hinge/train.h"
 #include "objective/problem.h"
+#include "proof/certificate.h"
 #include "solve/solver.h"
 #include "solve/traits.h"
 #include "train/fallback.h"
@@ -47,10 +48,12 @@ class OneModel {
   void keep_result(Group& group);
   void check_size(const Problem& problem, const Solution& solution) const;
 
-  // These give a problem its certificate and its place in the model. `ended` says that the solver
-  // would not go on.
-  void keep(std::size_t k, const Problem& problem, Solution& solution, bool ended, Pool& pool);
-  void prove(std::size_t k, const Problem& problem, Solution& solution, bool ended, Pool& pool);
+  // These give a problem its certificate and its place in the model. `reached`: the solver
+  // saw its goal.
+  void keep(std::size_t k, const Problem& problem, Solution& solution, bool reached, Pool& pool);
+  void prove(std::size_t k, const Problem& problem, Solution& solution, bool reached, Pool& pool);
+  void note_stall(const Problem& problem, const Solution& solution, bool reached,
+                  const Proof& proof);
   void keep_zero(std::size_t k);
   void finish_missing();
   void keep_in_kernel();
@@ -77,7 +80,7 @@ class OneModel {
 
   struct InKernel {
     Solution solution = {};
-    bool interrupted = false;
+    bool interrupted = false, reached = false;
   };
   std::vector<InKernel> in_kernel_;  // of all problems, with a kernel
 };

@@ -84,14 +84,11 @@ void describe_origin(Plan& plan, const Survey& seen) {
   origin.solver += to_string(plan.choice.solver);
   origin.because = plan.choice.because;
   origin.loss = plan.loss;
-  origin.gap = plan.gap;
-  origin.gap_absolute = options.gap_absolute;
-  origin.gap_per_row = options.gap_per_row;
-  origin.target = options.target;
+  static_cast<Goals&>(origin) = plan.goals;
   origin.free_bias = options.free_bias;
   origin.bias_feature = options.free_bias ? 1.0 : std::max(0.0, options.bias);
   origin.row_weights = plan.shape.weighted;
-  origin.mistakes = options.pegasos.update == Update::mistake;
+  origin.update = options.pegasos.update;
   origin.seed = options.seed;
   origin.rows = plan.shape.rows;
   origin.nonzeros = plan.shape.nonzeros;
@@ -181,8 +178,8 @@ void group_problems(Plan& plan, Run& run) {
 
 void tell_solver(Plan& plan, const Run& run) {
   const TrainOptions& options = plan.options;
-  plan.limits = {.gap = plan.gap - most_rounding(plan.gap),
-                 .target = options.target * (1 - most_rounding(1)),
+  plan.limits = {.gap = plan.goals.gap - most_rounding(plan.goals.gap),
+                 .target = plan.goals.target * (1 - most_rounding(1)),
                  .seconds = options.time_limit,
                  .passes = static_cast<double>(options.max_passes),
                  .stop = run.control.stop,
@@ -220,8 +217,7 @@ Plan make_plan(const Dataset& data, const TrainOptions& options, std::span<const
                .shape = comm == nullptr ? global_shape(data) : global_shape(data, *comm),
                .loss = options.loss};
   plan.choice = choose_solver(options, data, plan.shape, run.ranks());
-  plan.gap = asked_gap(options, plan.traits().default_gap);
-  plan.has_goal = plan.gap > 0 || has_other_goal(options);
+  plan.goals = goals_of(options, plan.traits().default_gap);
   check_loss(plan);
   if (comm != nullptr) check_ranks(plan, comm->size());
   if (plan.keeps_states && run.first()) {

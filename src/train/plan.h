@@ -44,8 +44,7 @@ struct Plan {
   // The solver, and how it is told to work.
   SolverChoice choice = {};
   const SolverTraits& traits() const { return traits_of(choice.solver); }
-  double gap = 0;                   // asked for; 0 = none
-  bool has_goal = false;            // that, or another; the origin of a model has all
+  Goals goals = {};
   Limits limits = {};               // of every problem, but for a gap that depends on the cost
   SolverOptions common = {};        // of every problem, but for where it begins
   std::uint64_t kernel_memory = 0;  // for kernel values that are kept

@@ -83,13 +83,9 @@ void ModelReport::set_interrupted() {
   interrupted_ = true;
 }
 
-void ModelReport::set_stalled() {
+void ModelReport::set_stalled(std::string why) {
   const std::lock_guard lock(mutex_);
   stalled_ = true;
-}
-
-void ModelReport::set_why(std::string why) {
-  const std::lock_guard lock(mutex_);
   if (why_.empty()) why_ = std::move(why);
 }
 
@@ -99,19 +95,8 @@ bool ModelReport::converged(const BinaryProblem& problem) const {
 
 // What was asked for: "0.001", "a gap of 0.001", "a gap of 0.001, or a primal of 3".
 std::string ModelReport::goals(bool gap_is_named) const {
-  const Origin& asked = report_.model.origin;
-  std::string text;
-  const auto add = [&](double goal, std::string_view before, int digits,
-                       std::string_view after = "") {
-    if (!(goal > 0)) return;
-    text += fmt::format("{}{}{:.{}g}{}", text.empty() ? "" : ", or ", before, goal, digits, after);
-  };
-  const bool alone = asked.gap_absolute == 0 && asked.gap_per_row == 0 && asked.target == 0;
-  add(asked.gap, gap_is_named || !alone ? "a gap of " : "", 3);
-  add(asked.gap_absolute, "a primal within ", 3, " of the bound");
-  add(asked.gap_per_row, "a primal within ", 3, " C rows of the bound");
-  add(asked.target, "a primal of ", 8);
-  return text;
+  const Goals& asked = plan_.goals;
+  return gap_is_named || asked.any_other() ? to_string(asked) : fmt::format("{:.3g}", asked.gap);
 }
 
 // ", which 3 of 10 classes reached"
@@ -130,7 +115,7 @@ TrainReport ModelReport::finish(Comm* comm) {
                    : interrupted_ ? StopReason::interrupted
                                   : StopReason::limit;
   model.origin.status = report_.status;
-  if (report_.status == StopReason::limit && (plan_.has_goal || cut_short_)) explain_limit();
+  if (report_.status == StopReason::limit && (plan_.goals.any() || cut_short_)) explain_limit();
   if (report_.status == StopReason::interrupted) explain_interrupt();
   if (!model.certificate().known()) {
     report_.warnings.push_back(
@@ -157,11 +142,11 @@ void ModelReport::explain_limit() {
       fmt::format("{} at gap {:.3g}", stalled_ ? "progress ended" : "stopped by a limit",
                   report_.model.certificate().relative_gap);
   const bool several = report_.model.problems.size() > 1;
-  if ((!stalled_ || several) && plan_.has_goal) {
+  if ((!stalled_ || several || why_.empty()) && plan_.goals.any()) {
     message += fmt::format("; {} was asked for", goals(false));
     if (several) message += classes_done();
   }
-  if (!plan_.has_goal) message += ", before all epochs were done";
+  if (!plan_.goals.any()) message += ", before all epochs were done";
   if (stalled_ && !why_.empty()) message += ": " + why_;
   report_.why = stalled_ && !why_.empty() ? why_ : message;
   report_.warnings.push_back(
@@ -170,8 +155,8 @@ void ModelReport::explain_limit() {
 
 void ModelReport::explain_interrupt() {
   report_.why = "interrupted";
-  if (plan_.has_goal) report_.why += fmt::format("; {} was asked for", goals(true));
-  if (plan_.has_goal && report_.model.problems.size() > 1) {
+  if (plan_.goals.any()) report_.why += fmt::format("; {} was asked for", goals(true));
+  if (plan_.goals.any() && report_.model.problems.size() > 1) {
     report_.why += classes_done();
     report_.warnings.push_back(make_warning("solver.limit", report_.why));
   }

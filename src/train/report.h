@@ -36,9 +36,8 @@ class ModelReport {
   // The certificate of a problem is known, or known to be missing.
   void add_end(std::size_t problem, bool interrupted);
   void set_interrupted();
-  void set_stalled();
-  // Why a problem did not reach its goal; the first reason counts.
-  void set_why(std::string why);
+  // A problem ended by itself without its goal, and why; the first reason counts.
+  void set_stalled(std::string why);
 
   bool converged(const BinaryProblem& problem) const;
 

@@ -255,9 +255,8 @@ std::string wrong_status(const Model& model) {
     return reaches(problem.certificate, origin);
   };
   if (std::ranges::all_of(model.problems, reached)) return "";
-  return origin.gap_absolute > 0 || origin.gap_per_row > 0 || origin.target > 0
-             ? "it says that it converged, and has none of what was asked for"
-             : "it says that it converged, and its gap is above the one asked for";
+  return origin.any_other() ? "it says that it converged, and has none of what was asked for"
+                            : "it says that it converged, and its gap is above the one asked for";
 }
 
 }  // namespace

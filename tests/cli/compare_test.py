@@ -122,9 +122,14 @@ class CompareTest(CompareCase):
             self.assertEqual(r["status"], "converged")
             self.assertLessEqual((r["primal"] - r["dual"]) / 200, 0.02)
         last = self.compare("--solvers", "dual", "--gap-absolute", "4", "--target", "7").text.splitlines()[-1]
-        self.assertRegex(last, r"^dual reached primal - bound 4 or primal 7: \S+ s, \S+ passes$")
+        self.assertRegex(last, r"^dual reached a primal within 4 of the bound, or a primal of 7: \S+ s, \S+ passes$")
         last = self.compare("--solvers", "dual", "--target", "1e-3").text.splitlines()[-1]
-        self.assertRegex(last, r"^none reached primal 0\.001; dual came closest: gap \S+ after \S+ s$")
+        self.assertRegex(last, r"^none reached a primal of 0\.001; dual came closest: gap \S+ after \S+ s$")
+
+    def test_mistakes_end_where_no_goal_was_named(self):
+        runs = self.compare("--solvers", "pegasos,dual", "--update", "mistake", "--json").json["runs"]
+        self.assertEqual([r["status"] for r in runs], ["limit", "converged"])
+        self.compare("--solvers", "pegasos", "--update", "mistake", "--gap", "0.1", code=64)
 
     def test_from_standard_input(self):
         run = self.hinge("compare", "-", *BOTH, "--json", stdin=self.read("d.svm"))

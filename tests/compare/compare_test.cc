@@ -137,6 +137,22 @@ TEST(Compare, AsksEverySolverForTheDefaultGap) {
   EXPECT_TRUE(all.warnings[0].message.starts_with("pegasos: stopped by a limit"));
 }
 
+// Nothing promises that mistakes alone lead to a gap; one that nobody named is no reason to refuse.
+TEST(Compare, MistakesEndAfterTheDefaultEpochs) {
+  TrainOptions options = {.cost = 0.01, .pegasos = {.update = Update::mistake}};
+  const std::vector solvers = {Solver::pegasos, Solver::dual};
+  const Comparison all = compare(small(), solvers, options).value();
+  EXPECT_EQ(all.gap, kDefaultGap);
+  EXPECT_EQ(all.runs[0].status, StopReason::limit);
+  EXPECT_EQ(all.runs[0].iterations, kDefaultEpochs * small().rows());
+  EXPECT_EQ(all.runs[1].status, StopReason::converged);
+  options.pegasos.steps = 7;
+  EXPECT_EQ(compare(small(), solvers, options).value().runs[0].iterations, 7U);
+  options.pegasos.steps = 0;
+  options.gap = 0.1;
+  EXPECT_EQ(validate(solvers, options).error().id, "usage.value");
+}
+
 TEST(Compare, SeveralClasses) {
   const Comparison all = compare(small(4), kBoth, {.cost = 0.01, .gap = 0.05}).value();
   for (const SolverRun& run : all.runs) {
@@ -281,6 +297,16 @@ TEST(CompareSvg, AnyNumberOfLinesInAnyOrder) {
                           static_cast<Solver>(k)));  // also those that are not there yet
   }
   figure(comparison_of(runs), 80);
+}
+
+TEST(CompareSvg, SaysWhatElseWasAskedFor) {
+  Comparison all = comparison_of({run_of({record(1, 1, 0.5), record(2, 2, 0.1)})});
+  EXPECT_EQ(figure(all, 2).find("a gap of"), std::string::npos);  // the line says it
+  all.gap = 0;
+  all.gap_absolute = 3;
+  all.target = 7;
+  EXPECT_NE(figure(all, 2).find("; to a primal within 3 of the bound, or a primal of 7<"),
+            std::string::npos);
 }
 
 TEST(CompareSvg, NamesCannotBreakTheDocument) {

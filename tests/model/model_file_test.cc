@@ -119,7 +119,7 @@ void expect_equal(const Model& a, const Model& b) {
   EXPECT_EQ(a.origin.gap_per_row, b.origin.gap_per_row);
   EXPECT_EQ(a.origin.target, b.origin.target);
   EXPECT_EQ(a.origin.bias_feature, b.origin.bias_feature);
-  EXPECT_EQ(a.origin.mistakes, b.origin.mistakes);
+  EXPECT_EQ(a.origin.update, b.origin.update);
   ASSERT_EQ(a.origin.class_weights.size(), b.origin.class_weights.size());
   for (std::size_t i = 0; i < a.origin.class_weights.size(); ++i) {
     EXPECT_EQ(a.origin.class_weights[i].label, b.origin.class_weights[i].label);
@@ -254,7 +254,7 @@ TEST_F(ModelFile, RoundTripBinary) {
 
 TEST_F(ModelFile, RoundTripOfMistakes) {
   Model model = make_model({});
-  model.origin.mistakes = true;
+  model.origin.update = Update::mistake;
   expect_round_trip(model);
   EXPECT_EQ(verdict_edit("options", R"("seed":)", R"("update":"mistake","seed":)"), "accepted");
   EXPECT_EQ(verdict_edit("options", R"("seed":)", R"("update":"margins","seed":)"), "model.header");

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "data/survey.h"
 #include "support.h"
+#include "train/checks.h"
 #include "train/report.h"
 #include "train/starts.h"
 
@@ -52,9 +53,9 @@ TEST(Plan, OtherGoals) {
   const Dataset data = testing::random_dataset({.rows = 6000, .features = 20, .nonzeros = 20});
   const double cost = 1 / mean_square(data);  // where newton is for small gaps only
   const Planned per_row(data, {.cost = cost, .gap_per_row = 0.1});
-  EXPECT_EQ(per_row->gap, 0);
+  EXPECT_EQ(per_row->goals.gap, 0);
   EXPECT_EQ(per_row->limits.gap, 0);
-  EXPECT_TRUE(per_row->has_goal);
+  EXPECT_TRUE(per_row->goals.any());
   EXPECT_EQ(per_row->report_template.model.origin.gap_per_row, 0.1);
   EXPECT_EQ(per_row->choice.solver, Solver::dual);
   const Planned small(data, {.cost = cost, .gap_per_row = 1e-7});
@@ -64,11 +65,32 @@ TEST(Plan, OtherGoals) {
   const Planned first(data, {.cost = cost, .gap_absolute = 1e-7, .gap_per_row = 0.1});
   EXPECT_EQ(first->choice.solver, Solver::dual);
   const Planned both(data, {.gap = 0.01, .target = 50});
-  EXPECT_EQ(both->gap, 0.01);
+  EXPECT_EQ(both->goals.gap, 0.01);
   EXPECT_LT(both->limits.target, 50);
   EXPECT_GT(both->limits.target, 50 * (1 - 1e-9));
   const Planned none(data, {.solver = Solver::pegasos});
-  EXPECT_FALSE(none->has_goal);
+  EXPECT_FALSE(none->goals.any());
+}
+
+// What a run needs is a matter of how close it will come, whatever form its goal has.
+TEST(Plan, GoalsThatAreAlikeNeedTheSameMemory) {
+  const Dataset data = testing::random_dataset({.rows = 400, .features = 150'000, .nonzeros = 20});
+  const double cost = 2, unit = cost * 400;
+  const auto need = [&](TrainOptions options) {
+    options.cost = cost;
+    options.solver = Solver::dual;
+    SolverChoice choice = {Solver::dual};
+    return check_memory(data, global_shape(data), options, choice, false).all();
+  };
+  const double near = need({.gap = 1e-3}), far = need({.gap = 1e-2});
+  EXPECT_LT(far, near);
+  EXPECT_EQ(need({}), near);
+  EXPECT_EQ(need({.gap_per_row = 1e-2}), far);
+  EXPECT_EQ(need({.gap_per_row = 1e-3}), near);
+  EXPECT_EQ(need({.gap_absolute = 1e-2 * unit}), far);
+  EXPECT_EQ(need({.gap_absolute = 1e-6 * unit}), near);
+  EXPECT_EQ(need({.gap = 1e-6, .gap_per_row = 1e-2}), far);  // the first that is reached ends it
+  EXPECT_EQ(need({.target = 1}), near);                      // as where nothing is asked for
 }
 
 TEST(Plan, SolverAndGap) {
@@ -76,16 +98,16 @@ TEST(Plan, SolverAndGap) {
   const Planned usual(data, {});
   EXPECT_EQ(usual->choice.solver, Solver::dual);
   EXPECT_FALSE(usual->choice.because.empty());
-  EXPECT_EQ(usual->gap, kDefaultGap);
-  EXPECT_LE(usual->limits.gap, usual->gap);
+  EXPECT_EQ(usual->goals.gap, kDefaultGap);
+  EXPECT_LE(usual->limits.gap, usual->goals.gap);
   EXPECT_GT(usual->limits.pace.most, 0);  // it is watched lest it crawl
   EXPECT_EQ(usual->report_template.model.origin.solver, "auto:dual");
   const Planned named(data, {.gap = 0.1, .solver = Solver::focus});
   EXPECT_EQ(named->choice.solver, Solver::focus);
-  EXPECT_EQ(named->gap, 0.1);
+  EXPECT_EQ(named->goals.gap, 0.1);
   EXPECT_EQ(named->report_template.model.origin.solver, "focus");
   const Planned pegasos(data, {.solver = Solver::pegasos});
-  EXPECT_EQ(pegasos->gap, 0);
+  EXPECT_EQ(pegasos->goals.gap, 0);
   EXPECT_EQ(pegasos->limits.pace.most, 0);
 }
 

@@ -118,6 +118,13 @@ TEST(Train, SaysWhichGoalWasNotReached) {
   const TrainReport below = train(data, {.target = 1e-3}).value();
   EXPECT_EQ(below.status, StopReason::limit);
   EXPECT_TRUE(below.why.starts_with("no point has a primal of 0.001: the bound is ")) << below.why;
+  const PegasosOptions kernel = {.epochs = 50, .kernel = {.kind = KernelKind::rbf, .gamma = 0.5}};
+  const TrainReport in_kernel = train(data, {.target = 1e-3, .pegasos = kernel}).value();
+  EXPECT_EQ(in_kernel.status, StopReason::limit);
+  EXPECT_TRUE(in_kernel.why.starts_with("no point has a primal of 0.001: the bound is "))
+      << in_kernel.why;
+  ASSERT_EQ(in_kernel.warnings.size(), 1U);
+  EXPECT_EQ(in_kernel.warnings[0].id, "solver.stalled");
 }
 
 // Who says that a model converged must show it.

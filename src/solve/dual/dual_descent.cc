@@ -218,16 +218,6 @@ class DualDescent {
   bool unmeasured_ = false;  // there was no time to measure w
 };
 
-// The relative gap that will do, as far as one can say before there are values: P is at most P(0).
-// A target says nothing of it.
-double least_gap(const Problem& problem, const Limits& limits) {
-  if (!(limits.absolute > 0 || limits.target > 0)) return limits.gap;
-  double at_zero = 0;
-  for (std::uint64_t i = 0; i < problem.data->rows(); ++i) at_zero += problem.upper(i);
-  const double gap = limits.gap_at(at_zero);
-  return gap > 0 ? gap : kDefaultGap;
-}
-
 }  // namespace
 
 Solution solve_dual(const Problem& problem, const DualSetup& setup, Monitor& monitor, Pool& pool) {
@@ -247,8 +237,11 @@ Solution solve_dual(const Problem& problem, const DualSetup& setup, Monitor& mon
     plain.quantised_rows = nullptr;
     return descend(problem, plain);
   }
+  // As check_memory() counts on it, without weights.
+  const double gap =
+      monitor.limits().likely_gap(problem.cost * static_cast<double>(problem.data->rows()));
   return solve_centred(problem, setup, [&](const Problem& given, const DualSetup& how) {
-    return solve_merged(given, how.common, least_gap(given, monitor.limits()), pool,
+    return solve_merged(given, how.common, gap, pool,
                         [&](const Problem& merged) { return descend(merged, how); });
   });
 }

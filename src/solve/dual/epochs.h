@@ -147,7 +147,7 @@ class Epochs {
                                 found);
       const double stride = last ? DualTuning::kShortStride : DualTuning::kLongStride;
       if (!epoch({.stride = evenly ? 1 : stride})) return false;
-      if (last || seen_.awake == 0 || forecast_.gap() < target(found)) break;
+      if (last || seen_.awake == 0 || forecast_.gap() < goal_gap(found)) break;
       if (is_near(forecast_.gap(), found) && worked_enough(begun)) break;
       if (first && is_few(seen_.inside, DualTuning::kFewInside, lane_.rows())) break;
       if (first && count > 1 && forecast_.estimate() < DualTuning::kFirstMeasure * found.primal) {
@@ -167,7 +167,7 @@ class Epochs {
     for (std::uint64_t count = 2; count <= DualTuning::kMaxEpochs; count += 2) {
       if (!epoch({}) || !epoch({.backward = true})) return false;
       work_.rows_touched += leaps_.leap();
-      if (seen_.awake == 0 || forecast_.gap() < target(found)) break;
+      if (seen_.awake == 0 || forecast_.gap() < goal_gap(found)) break;
       if (is_near(forecast_.gap(), found) && worked_enough(begun)) break;
       if (leaps_.count() >= DualTuning::kLeastLeaps &&
           passes() - begun >= DualTuning::kLeastLeapWork) {
@@ -193,13 +193,14 @@ class Epochs {
 
   // Whether the epochs since then took what an exact pass should wait for.
   bool worked_enough(double begun) const { return passes() - begun >= DualTuning::kLeastEpochWork; }
-  double target(const Found& found) const {
+  // P - D to come to.
+  double goal_gap(const Found& found) const {
     return monitor_.limits().aim(found.primal, found.primal - found.gap) * found.primal;
   }
   // Whether such a gap is worth an exact pass.
   bool is_near(double gap, const Found& found) const {
     const double share = is_hard() ? DualTuning::kNextMeasureOfLeaps : DualTuning::kNextMeasure;
-    return gap < std::max(target(found), share * found.gap);
+    return gap < std::max(goal_gap(found), share * found.gap);
   }
   static bool is_few(std::uint64_t count, double share, std::uint64_t of) {
     return static_cast<double>(count) < share * static_cast<double>(of);

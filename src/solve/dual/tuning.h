@@ -123,7 +123,7 @@ struct DualTuning {
 
   // ---- The best primal point (best_point.h).
 
-  // Lines are searched where the gap is below so many times the one asked for, and where it is
+  // Lines are searched where the gap is below so many times the one that will do, and where it is
   // above this share of P; midway the next point will be better anyway. C = 1, seven sets, three
   // gaps: 0.955 of the time for the same passes.
   static constexpr double kSearchWithin = 4;

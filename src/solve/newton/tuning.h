@@ -45,7 +45,7 @@ struct NewtonTuning {
   static constexpr std::uint64_t kSampleRatio = 8;
   static constexpr std::uint64_t kLeastSample = 4000, kLeastSampleByColumns = 20;
   // A sample is solved to a gap of this times columns by rows, but not closer than half the gap
-  // asked for, and at least to the second.
+  // that will do, and at least to the second.
   static constexpr double kSampleGap = 0.3, kLargestSampleGap = 0.05;
   // After a sample of k rows with d columns half the width of the corner is this times the root of
   // d / k.
@@ -71,7 +71,7 @@ struct NewtonTuning {
   // They are worked on by themselves if they are at most this share of all.
   static constexpr double kNarrowRows = 0.5;
   // They are solved to this share of the last gap of all rows, but not closer than the second share
-  // of the gap asked for.
+  // of the gap that will do.
   static constexpr double kNarrowAim = 0.1, kNarrowAimOfGap = 0.3;
   // They are worked on again if that brought the gap of all rows below this share of what it was,
   // and below so many times kNarrowBelow.
@@ -83,7 +83,7 @@ struct NewtonTuning {
   static constexpr double kTrusted = 1e-11;
   // They are computed from the rows once P is this share of what it was when it last was.
   static constexpr double kFallen = 1e-3;
-  // Below so many times the gap asked for, or kFineGap, they are computed from the rows, too.
+  // Below so many times the gap that will do, or kFineGap, they are computed from the rows, too.
   static constexpr double kFineTimes = 10;
   static constexpr double kFineGap = 1e-9;
   // A run stalls after so many steps without progress; after the second number where the gap is

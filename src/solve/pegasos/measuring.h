@@ -38,7 +38,7 @@ struct BestSoFar {
   double dual = -1;  // any bound is better
   std::vector<double> w, alpha;
   double start_dual = -1, start_factor = 0;  // the bound that came with the start
-  // Once the gap asked for is reached, a problem is left alone: what becomes of it must not depend
+  // Once a goal is reached, a problem is left alone: what becomes of it must not depend
   // on how long the others take.
   bool done = false;
   std::uint64_t steps = 0, rows_touched = 0;

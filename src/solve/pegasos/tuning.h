@@ -11,9 +11,9 @@ namespace hinge {
 struct PegasosTuning {
   // ---- How long a run lasts, and when it is measured.
 
-  // A run that was asked for neither epochs, steps nor a gap lasts so many epochs. On ccat at C = 1
-  // the gap then is 0.9 %, on a9a 15 %.
-  static constexpr std::uint64_t kDefaultEpochs = 20;
+  // A run that was asked for neither epochs, steps nor a goal lasts so many epochs. On ccat at C =
+  // 1 the gap then is 0.9 %, on a9a 15 %.
+  static constexpr std::uint64_t kDefaultEpochs = hinge::kDefaultEpochs;
   // After epoch e primal and bound are measured next 1 + e/8 epochs later, so that measuring, which
   // takes two or three passes, becomes a smaller share of a longer run. It was not measured apart.
   static constexpr std::uint64_t kMeasuringShare = 8;

@@ -101,7 +101,7 @@ class CuttingPlane {
 
   // Between two steps; no round of focus is under way.
   void archive(Archive& archive) {
-    archive(monitor_, slots_, before_, steps_, focus_, primal_, dual_, target_, last_step_,
+    archive(monitor_, slots_, before_, steps_, focus_, primal_, dual_, goal_share_, last_step_,
             progress_, idle_, solution_.iterations);
     qp_.archive(archive, slots_.slots());
     risk_.archive(archive, slots_.taken());
@@ -125,7 +125,7 @@ class CuttingPlane {
                monitor),
         focus_(risk_),
         wandering_(risk_),
-        target_(1) {}
+        goal_share_(1) {}
 
   void work() {
     if (resume_.empty()) {
@@ -149,7 +149,8 @@ class CuttingPlane {
 
   double gap() const { return std::max(0.0, primal_ - dual_); }
   double relative_gap() const { return primal_ > 0 ? gap() / primal_ : 0.0; }
-  double target_gap() const { return target_ * monitor_.limits().gap_at(primal_); }
+  // (P - D)/P to come to in running sums.
+  double goal_gap() const { return goal_share_ * monitor_.limits().gap_at(primal_); }
 
   void begin() {
     const bool given = !start_.empty();
@@ -185,7 +186,7 @@ class CuttingPlane {
 
   // ---- The reduced problem: max sum beta b - 1/2 |sum beta a|^2. Its minimum is the next trial.
   void reduce() {
-    const double tolerance = Tuning::kQpGapShare * std::max(gap(), target_gap() * primal_);
+    const double tolerance = Tuning::kQpGapShare * std::max(gap(), goal_gap() * primal_);
     const std::size_t used = slots_.used();
     const GramMatrix& gram = risk_.planes().gram();
     const QpAnswer answer = qp_.solve(gram.values(), gram.slots(), slots_.b().first(used),
@@ -261,8 +262,8 @@ class CuttingPlane {
     narrowed_ = true;
     round_primal_ = primal_;
     steps_.forget();
-    const double end = std::max(Tuning::kRoundGapShare * gap(),
-                                Tuning::kRoundTargetShare * target_gap() * primal_);
+    const double end =
+        std::max(Tuning::kRoundGapShare * gap(), Tuning::kRoundGoalShare * goal_gap() * primal_);
     const auto rows = static_cast<double>(risk_.rows().all_rows());
     const double share = std::max(1.0, static_cast<double>(risk_.active())) / rows;
     const auto most = static_cast<std::uint64_t>(
@@ -339,7 +340,7 @@ class CuttingPlane {
     }
     return progress;
   }
-  // The relative gap by sums from scratch, if it is larger than asked for; 0 if not. Where it is,
+  // The relative gap by sums from scratch, if it is larger than will do; 0 if not. Where it is,
   // running sums are made anew, and must show half the gap from then on. A primal at the target
   // becomes that from scratch, and needs no gap if it is still there.
   double confirmed_gap(double& at_target) {
@@ -351,7 +352,7 @@ class CuttingPlane {
       if (monitor_.limits().at_target(primal)) return 0;
     }
     if (!(primal - dual > monitor_.limits().gap_at(primal) * primal)) return 0;
-    target_ /= 2;
+    goal_share_ /= 2;
     risk_.rebuild();
     return (primal - dual) / primal;
   }
@@ -410,7 +411,7 @@ class CuttingPlane {
   std::vector<double> best_;  // w_b, while the anchor is elsewhere: at the beginning, in a round
   bool begun_ = false;
   double round_primal_ = kInfinity;  // of the anchor, by the active rows
-  double target_;                    // share of the gap asked, to be reached in running sums
+  double goal_share_;                // of the gap that will do, to be reached in running sums
   double last_step_ = 0;
   bool narrowed_ = false;  // a round is under way
   bool back_ = false;      // this step leads from a round's beginning to its end

@@ -109,9 +109,10 @@ struct PlanesTuning {
   // ---- Active: which rows.
 
   // Where more rows than this share are within reach all are active: passes over a list of nearly
-  // all take longer than over all. While all are, they are asked again when the radius has fallen
-  // to the second share of what it was. Together, on covtype to 1e-4, 0.94 of the seconds.
-  static constexpr double kMaxShareOfList = 0.8, kRadiusDecay = 0.8;
+  // all take longer than over all. While all are, one row in so many tells whether that has
+  // changed. Together, on covtype to 1e-4, 0.94 of the seconds.
+  static constexpr double kMaxShareOfList = 0.8;
+  static constexpr std::uint64_t kReachSampleEvery = 16;
 
   // ---- Focus: which rows a round is made on, and how long.
 
@@ -140,8 +141,8 @@ struct PlanesTuning {
   static constexpr double kSettledWidth = 4;
   // A round ends at this share of the gap of all rows. Not measured apart: the prototype had 0.4.
   static constexpr double kRoundGapShare = 0.2;
-  // Or at this share of the gap asked for. Not measured apart.
-  static constexpr double kRoundTargetShare = 0.7;
+  // Or at this share of the gap that will do. Not measured apart.
+  static constexpr double kRoundGoalShare = 0.7;
   // Or after so many steps; or when it cost as much as so many steps on all rows. Not measured
   // apart.
   static constexpr double kMaxRoundSteps = 200, kMaxRoundPasses = 6;

@@ -44,7 +44,7 @@ class Wandering {
 
   void archive(Archive& archive) {
     archive.sized_or_empty(reach_, risk_.rows().size());
-    archive(gone_, tried_);
+    archive(gone_);
     if (archive.reading() && !reach_.empty()) measure_lengths();
   }
 
@@ -56,25 +56,34 @@ class Wandering {
     risk_.rows().rows().squares(lengths_);
     for (double& length : lengths_) length = std::sqrt(length);
   }
+  // By how much the margin of an active row would have to change.
+  double away(std::uint64_t i) const {
+    const double slack = std::abs(Hinge::slack(risk_.margins().anchor[i]));
+    return std::max(0.0, slack - PlanesTuning::kReachSlack);
+  }
   void measure_reach() {
-    const Margins& margins = risk_.margins();
-    const RowList& active = margins.active;
+    const RowList& active = risk_.margins().active;
     risk_.rows().for_blocks(active, [&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       for (std::uint64_t k = begin; k < end; ++k) {
         const std::uint64_t i = active.row(k);
-        const double away =
-            std::max(0.0, std::abs(Hinge::slack(margins.anchor[i])) - PlanesTuning::kReachSlack);
-        reach_[i] = lengths_[i] > 0 ? gone_ + away / lengths_[i] : kInfinity;
+        reach_[i] = lengths_[i] > 0 ? gone_ + away(i) / lengths_[i] : kInfinity;
       }
     });
+  }
+  // Where all rows are active, as a part of them tells.
+  bool most_are_within(double radius) const {
+    std::uint64_t seen = 0, within = 0;
+    for (std::uint64_t i = 0; i < lengths_.size(); i += PlanesTuning::kReachSampleEvery) {
+      ++seen;
+      within += away(i) < radius * lengths_[i] ? 1U : 0U;
+    }
+    return static_cast<double>(within) > PlanesTuning::kMaxShareOfList * static_cast<double>(seen);
   }
 
   RowList rows_within(double radius, std::vector<std::uint64_t>& entering) {
     const SignedRows& rows = risk_.rows();
     const RowList& active = risk_.margins().active;
-    // While nearly all rows are within it, they are not asked at every step.
-    if (active.all && radius > PlanesTuning::kRadiusDecay * tried_) return rows.all();
-    tried_ = radius;
+    if (active.all && most_are_within(radius)) return rows.all();
     measure_reach();
     const double wanted = gone_ + radius * (1 + PlanesTuning::kReachSlack);
     std::vector<std::uint64_t> list =
@@ -101,7 +110,6 @@ class Wandering {
   // By row: how far it was from its margin, plus how far the anchor had gone when it was measured.
   std::vector<double> reach_;
   double gone_ = 0;
-  double tried_ = kInfinity;  // the radius for which rows were last asked
 };
 
 }  // namespace hinge

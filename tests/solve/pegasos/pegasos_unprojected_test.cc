@@ -15,6 +15,7 @@ namespace hinge {
 namespace {
 
 using testing::excesses;
+using testing::expect_bounded;
 using testing::inner;
 using testing::kMeaningful;
 using testing::norm;
@@ -82,7 +83,7 @@ void check_unprojected(const Scaled& s, std::uint64_t batch, std::uint64_t steps
   }
   EXPECT_LE(longest, radius);
   EXPECT_LE(steepest, 2 * s.largest() * (1 + 1e-12));
-  EXPECT_LE(ours / count, theirs / count + regret_bound(s, count));
+  expect_bounded((ours - theirs) / count, regret_bound(s, count));
 }
 
 TEST(PegasosUnprojected, RegretIsBoundedForAnySequence) {
@@ -131,8 +132,8 @@ TEST(PegasosUnprojected, MeanOfTheDeterministicMethod) {
   ASSERT_LE(regret_bound(s, kSteps), kMeaningful);
   const PegasosOptions options = {
       .batch = 0, .iterate = Iterate::average, .steps = kSteps, .rescale = false};
-  EXPECT_LE(s.f(testing::solve(s, {.pegasos = options})[0].w),
-            optimum(s).f + regret_bound(s, kSteps));
+  expect_bounded(s.f(testing::solve(s, {.pegasos = options})[0].w) - optimum(s).f,
+                 regret_bound(s, kSteps), 1e-3);
 }
 
 // Means, the last half of the points and the last point are good on average over what is drawn; and
@@ -152,8 +153,9 @@ TEST(PegasosUnprojected, PointsOfRunsOnRowsDrawnAtRandom) {
     ASSERT_LE(bound / kDelta, kMeaningful);
     for (std::uint64_t batch = 1; batch <= (testing::at_length() ? 5 : 1); batch += 4) {
       const Vector all = excesses(s, {.batch = batch, .iterate = iterate, .steps = kSteps});
-      EXPECT_LE(mean(all), bound) << static_cast<int>(iterate) << " " << batch;
-      EXPECT_LE(share_above(all, bound / kDelta), kDelta) << static_cast<int>(iterate);
+      SCOPED_TRACE(std::to_string(static_cast<int>(iterate)) + " " + std::to_string(batch));
+      expect_bounded(mean(all), bound);
+      EXPECT_LE(share_above(all, bound / kDelta), kDelta);
     }
   }
 }
@@ -189,10 +191,10 @@ TEST(PegasosUnprojected, BestOfSeveralDraws) {
     ASSERT_EQ(static_cast<double>(options.pegasos.runs), runs);
     const double limit = std::exp(1.0) * regret_bound(s, static_cast<double>(steps) / runs);
     ASSERT_LE(limit, kMeaningful);
-    // As the paper has it, with ln T for ln(T/s), it is no less.
-    ASSERT_LE(limit, std::exp(1.0) * runs * regret_bound(s, static_cast<double>(steps)));
     options.pegasos.steps = steps;
-    EXPECT_LE(share_above(excesses(s, options.pegasos), limit), delta) << delta;
+    const Vector all = excesses(s, options.pegasos);
+    EXPECT_LE(share_above(all, limit), delta) << delta;
+    expect_bounded(mean(all), limit, 0.05);
   }
 }
 
@@ -211,7 +213,7 @@ TEST(PegasosUnprojected, StepsDoNotDependOnTheNumberOfRows) {
       sum += s.f(testing::solve(s, {.common = {.seed = seed}, .pegasos = options})[0].w);
     }
     left.push_back(sum / 3 - optimum(s).f);
-    EXPECT_LE(left.back(), suffix_bound(s, kSteps)) << rows;
+    expect_bounded(left.back(), suffix_bound(s, kSteps));
   }
   EXPECT_LE(*std::ranges::max_element(left), 4 * *std::ranges::min_element(left));
 }
