@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hinge/options.h"
+
 namespace hinge {
 
 struct PegasosTuning {
