@@ -83,9 +83,10 @@ double BestPoint<Loss>::inner(const Point& point) const {
 // Adds the rows to the line search on best + t sign (to - best), t >= 0. A row is one positive part
 // there, whose place is that of the loss' corner.
 template <class Loss>
-void BestPoint<Loss>::add_rows(const Point& to, double sign) requires(!Loss::kSmooth) {
-  static_assert(std::size(Loss::kBreakpoints) == 1 && Loss::kBreakpoints[0] == Loss::kCorner &&
-                Loss::kJumps[0] == 1 && Loss::kLastSlope == 0);
+void BestPoint<Loss>::add_rows(const Point& to, double sign) {
+  static_assert(Loss::kSmooth ||
+                (std::size(Loss::kBreakpoints) == 1 && Loss::kBreakpoints[0] == Loss::kCorner &&
+                 Loss::kJumps[0] == 1 && Loss::kLastSlope == 0));
   const bool zero = to.w.empty();
   const double at_zero = Loss::dual_gradient(0.0);
   Breakpoints run;
@@ -161,7 +162,7 @@ double BestPoint<Loss>::find_step(const Point& to, double product, bool both_way
 
 template <class Loss>
 double BestPoint<Loss>::find_bent_step(const Point& to, double square, double first,
-                                       bool both_ways) requires(!Loss::kSmooth) {
+                                       bool both_ways) {
   // Which way does P fall?
   for (const double sign : {1.0, -1.0}) {
     const double slope = sign * first;

@@ -67,10 +67,9 @@ class BestPoint {
     double noise = 1;
   };
   double inner(const Point& point) const;
-  void add_rows(const Point& to, double sign) requires(!Loss::kSmooth);
+  void add_rows(const Point& to, double sign);
   SlopeAndCurvature slope_along(const Point& to, double t) const;
-  double find_bent_step(const Point& to, double square, double first,
-                        bool both_ways) requires(!Loss::kSmooth);
+  double find_bent_step(const Point& to, double square, double first, bool both_ways);
   double find_smooth_step(const Point& to, double square, double slope, bool both_ways) const;
   double find_step(const Point& to, double product, bool both_ways);
   Move find_move(const Point& to, bool both_ways);
