@@ -183,7 +183,8 @@ int Info::model() {
                  {"bias", o.free_bias           ? Json("free")
                           : o.bias_feature == 0 ? Json("none")
                                                 : Json(o.bias_feature)},
-                 {"solver", o.solver}};
+                 {"solver", o.solver},
+                 {"loss", or_null(to_string(o.loss))}};
   if (!o.because.empty()) object.add("because", o.because);
   add_goals(object, o);
   if (o.update != Update::margin) object.add("update", to_string(o.update));

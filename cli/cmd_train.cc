@@ -42,6 +42,7 @@ struct Train {
                       const TrainReport& all);
   bool given(const std::string& option) const { return command->count("--" + option) > 0; }
   Result<void> take_from_checkpoint();
+  bool loss_by_number() const;
   Result<void> check_labels(const Dataset& rows) const;
   Result<void> check_format(const Dataset& rows) const;
   Result<void> save_trace() const;
@@ -154,10 +155,13 @@ Json Train::to_json(const Dataset& rows, const std::vector<TrainReport>& reports
   const Model& model = reports[0].model;
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
-  Json object = {
-      {"status", to_string(all.status)},   {"solver", model.origin.solver},
-      {"rows", model.origin.rows},         {"features", rows.features()},
-      {"nonzeros", model.origin.nonzeros}, {"classes", Json::list_of(class_names(model))}};
+  Json object = {{"status", to_string(all.status)},
+                 {"solver", model.origin.solver},
+                 {"loss", to_string(options.loss)},
+                 {"rows", model.origin.rows},
+                 {"features", rows.features()},
+                 {"nonzeros", model.origin.nonzeros},
+                 {"classes", Json::list_of(class_names(model))}};
   if (!model.origin.because.empty()) object.add("because", model.origin.because);
   add_goals(object, model.origin);
   if (options.path.empty() && !reports[0].why.empty()) object.add("why", reports[0].why);
@@ -252,6 +256,13 @@ int Train::run_folds() {
   return printed.ok() ? 0 : reporter.fail(printed.error());
 }
 
+// Whether LIBLINEAR's number of a solver says the loss as well.
+bool Train::loss_by_number() const {
+  if (!given("solver")) return false;
+  const std::string solver = command->get_option("--solver")->results().back();
+  return solver == "1" || solver == "2" || solver == "3";
+}
+
 // Options that are not given again are those of the run that is to go on; train() compares the
 // others.
 Result<void> Train::take_from_checkpoint() {
@@ -268,7 +279,8 @@ Result<void> Train::take_from_checkpoint() {
       return error;
     }
     const bool meant = given(name) || (name == "gap" && given("tolerance")) ||
-                       (name == "bias" && given("free-bias")) || (name == "cost" && given("path"));
+                       (name == "bias" && given("free-bias")) ||
+                       (name == "cost" && given("path")) || (name == "loss" && loss_by_number());
     if (meant) continue;
     if (Result<void> r = set_option(options, name, text); !r.ok()) {
       Error error = make_error("checkpoint.content", r.error().message);
@@ -378,6 +390,9 @@ Result<void> Train::prepare() {
   if (!resume_path.empty()) {
     if (Result<void> r = take_from_checkpoint(); !r.ok()) return r;
   }
+  if (given("loss") && loss_by_number()) {
+    usage("give --loss or one of LIBLINEAR's numbers of a solver, which says the loss");
+  }
   if (Result<void> r = validate(options); !r.ok()) throw UsageError{r.error()};
   if (folds != 0) {
     if (!ranks().several()) return {};
@@ -428,6 +443,10 @@ int Train::run() {
   const auto start = std::chrono::steady_clock::now();
   ready = ranks().agree(ready.ok() ? prepare() : ready);
   if (!ready.ok()) return reporter.fail(ready.error(), outcome);
+  if (options.loss != LossKind::hinge) {
+    reporter.log(fmt::format("loss {}: 1/2|w|^2 + C sum max(0, 1 - y <w,x>)^2 is minimised",
+                             to_string(options.loss)));
+  }
   if (folds != 0) return run_folds();
   data.read.threads = options.threads;
   data.read.memory = options.memory;

@@ -208,7 +208,7 @@ def option_seeds():
         "cost": [*numbers, "1,10", "10,1,0.1", "1,1", "1,", ",1", "1,x"],
         "path": ["1e-3:1e3:20", "1:2:2", "1:2:1000", "2:1:3", "1:1:2", "0:1:3", "1:2:1", "1:2:1001", "1:2", "1:2:3:4", ""],
         "lambda": numbers, "gap": numbers, "tolerance": numbers, "time-limit": numbers,
-        "bias": ["none", *numbers],
+        "bias": ["none", *numbers], "loss": ["hinge", "squared_hinge", "squared"],
         "solver": [*"auto dual pegasos cpa ocas ocas3 active focus 3 duel".split(), *map(str, range(22))],
         "class-weight": ["balanced", "1=2", "+1=0.5", "-1=1e-300", "1=0", "1=nan", "1", "=", "a=1", "1=1=1"],
         "threads": ["0", "4096", "4097", "-1", "2.5", "99999999999"],

@@ -206,6 +206,7 @@ nb::dict origin_of(const Model& model) {
   nb::dict d;
   d["solver"] = o.solver;
   d["because"] = o.because;
+  d["loss"] = std::string(to_string(o.loss));
   d["cost"] = o.cost;
   d["gap"] = o.gap;
   d["gap_absolute"] = o.gap_absolute;

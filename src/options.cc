@@ -26,6 +26,12 @@ constexpr std::string_view kIterates[] = {"last", "average", "suffix", "random"}
 constexpr std::string_view kBestOf = "best-of:";
 constexpr std::string_view kCpus[] = {"auto", "scalar", "avx2", "avx512"};
 
+std::span<const std::string_view> loss_names() {
+  static const std::string_view names[] = {to_string(LossKind::hinge),
+                                           to_string(LossKind::squared_hinge)};
+  return names;
+}
+
 std::span<const std::string_view> kernel_names() {
   static const std::string_view names[] = {to_string(KernelKind::linear),
                                            to_string(KernelKind::rbf), to_string(KernelKind::poly),
@@ -151,12 +157,17 @@ Row on_or_off(const OptionInfo& info, Set set, OptionGroup group) {
 
 // ---- Options with a form of their own.
 
+// LIBLINEAR's solvers that minimise a loss of ours: how they go about it is left to auto.
+std::optional<LossKind> loss_of_liblinear(std::string_view number) {
+  if (number == "1" || number == "2") return LossKind::squared_hinge;
+  if (number == "3") return LossKind::hinge;
+  return {};
+}
+
 // What LIBLINEAR's other solvers minimise, for those who come from there.
 std::string_view liblinear_loss(std::string_view number) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
       {"0", "L2-regularised logistic regression (primal)"},
-      {"1", "the squared hinge loss (dual)"},
-      {"2", "the squared hinge loss (primal)"},
       {"4", "multi-class SVM by Crammer and Singer"},
       {"5", "the squared hinge loss, L1-regularised"},
       {"6", "L1-regularised logistic regression"},
@@ -176,11 +187,16 @@ std::string solver_range() {
 Solver solver(const Given& given) {
   if (const std::string_view loss = liblinear_loss(given.text); !loss.empty()) {
     fail("usage.value", fmt::format("--{}: LIBLINEAR's -s {} is {}; hinge minimises the hinge "
-                                    "loss, LIBLINEAR's -s 3",
+                                    "loss, LIBLINEAR's -s 3, and the squared hinge, its -s 1 and 2",
                                     given.name, given.text, loss));
   }
-  if (given.text == "3") return Solver::automatic;
+  if (loss_of_liblinear(given.text)) return Solver::automatic;
   return static_cast<Solver>(given.one_of(solver_names()));
+}
+
+void set_solver(TrainOptions& o, const Given& given) {
+  o.solver = solver(given);
+  o.loss = loss_of_liblinear(given.text).value_or(o.loss);
 }
 
 void set_bias(TrainOptions& o, const Given& given) {
@@ -287,7 +303,7 @@ std::vector<Row> make_rows() {
   constexpr OptionGroup kPegasosAlone = OptionGroup::pegasos, kPlanesAlone = OptionGroup::planes;
   return {
       {.info = {"cost", "c", "C", "", "1",
-                "cost of a row inside the margin: minimise 1/2|w|^2 + C sum hinge; several "
+                "cost of a row inside the margin: minimise 1/2|w|^2 + C sum loss; several "
                 "(0.1,1,10) give one model each, in one file"},
        .range = kPositive.words(),
        .set = set_cost},
@@ -321,9 +337,15 @@ std::vector<Row> make_rows() {
                 "auto picks by the shape of the data; newton is for many more rows than columns; "
                 "pegasos is good soon and exact late: its gap falls "
                 "like 1/epochs, so 0.001 is the job of the others; cpa to focus are cutting "
-                "planes, focus mostly the fastest of them; LIBLINEAR's -s 3 means auto"},
+                "planes, focus mostly the fastest of them; LIBLINEAR's -s 3 means auto, its -s 1 "
+                "and 2 auto with --loss squared_hinge"},
        .range = solver_range(),
-       .set = [](Options& o, const Given& given) { o.solver = solver(given); }},
+       .set = set_solver},
+      choice({"loss", "", "NAME", "", "hinge",
+              "max(0, 1 - z), z the margin of a row, or its square, which LIBLINEAR and "
+              "scikit-learn take unless told otherwise; the square: solvers auto, dual and newton, "
+              "without kernels"},
+             loss_names(), [](Options& o, std::size_t place) { o.loss = LossKind(place); }),
       {.info = {"bias", "B", "S", "", "none",
                 "free: an intercept that is not regularised; a number: append the constant "
                 "feature S to every row, regularised; negative = none"},
@@ -497,7 +519,17 @@ std::string_view to_string(Solver solver) {
 }
 
 Result<Solver> parse_solver(std::string_view name, std::string_view text) {
-  return guard([&] { return solver({.name = name, .expected = solver_range(), .text = text}); });
+  return guard([&] {
+    if (loss_of_liblinear(text).value_or(LossKind::hinge) != LossKind::hinge) {
+      fail("usage.value", fmt::format("--{}: LIBLINEAR's -s {} is auto with --loss squared_hinge",
+                                      name, escape(text)));
+    }
+    return solver({.name = name, .expected = solver_range(), .text = text});
+  });
+}
+
+std::string_view to_string(LossKind loss) {
+  return visit_loss(loss, []<class Loss>(Loss) { return Loss::kName; });
 }
 
 bool uses_pegasos(const TrainOptions& options) {
@@ -545,6 +577,7 @@ std::vector<std::pair<std::string, std::string>> describe(const TrainOptions& o)
   const auto add = [&](bool there, std::string_view name, const auto& value) {
     if (there) all.emplace_back(name, fmt::format("{}", value));
   };
+  add(o.loss != LossKind::hinge, "loss", to_string(o.loss));
   std::string costs;
   for (const double cost : o.path) costs += fmt::format("{}{}", costs.empty() ? "" : ",", cost);
   add(true, "cost", o.path.empty() ? fmt::format("{}", o.cost) : costs);

@@ -60,6 +60,7 @@ TEST(Options, DescribedOptionsComeBack) {
       {"bias", {"2.5", "free"}},
       {"free-bias", {""}},
       {"class-weight", {"balanced", "-3=0.7"}},
+      {"loss", {"squared_hinge"}},
       {"reject", {""}},
       {"no-witness", {""}},
       {"seed", {"18446744073709551615"}},
@@ -318,12 +319,32 @@ TEST(Options, AnotherSolverHasTheSameProblem) {
 
 TEST(Options, SolversOfLiblinearAreNamed) {
   TrainOptions options;
-  for (const char* number : {"0", "1", "2", "4", "5", "6", "7"}) {
+  for (const char* number : {"0", "4", "5", "6", "7", "11", "13", "21"}) {
     const Result<void> set = set_option(options, "solver", number);
     ASSERT_FALSE(set.ok()) << number;
     EXPECT_EQ(set.error().id, "usage.value");
     EXPECT_NE(set.error().message.find("LIBLINEAR"), std::string::npos);
   }
+  for (const char* number : {"1", "2", "3"}) {
+    options.solver = Solver::dual;
+    ASSERT_TRUE(set_option(options, "solver", number).ok()) << number;
+    EXPECT_EQ(options.solver, Solver::automatic);
+    EXPECT_EQ(options.loss == LossKind::hinge, std::string_view(number) == "3") << number;
+  }
+  EXPECT_EQ(parse_solver("solvers", "3").value(), Solver::automatic);
+  for (const char* number : {"1", "2"}) {  // which say more than a solver
+    EXPECT_NE(parse_solver("solvers", number).error().message.find("--loss"), std::string::npos);
+  }
+}
+
+TEST(Options, Losses) {
+  EXPECT_EQ(TrainOptions().loss, LossKind::hinge);
+  EXPECT_EQ(with("loss", "hinge").loss, LossKind::hinge);
+  EXPECT_EQ(with("loss", "squared_hinge").loss, LossKind::squared_hinge);
+  expect_refused("loss", {"", "squared-hinge", "logistic", "0", "Hinge"});
+  TrainOptions options;
+  options.loss = static_cast<LossKind>(7);
+  EXPECT_EQ(validate(options).error().id, "usage.value");
 }
 
 TEST(Options, Bias) {

@@ -1,6 +1,7 @@
 // Problems small enough to solve by hand. Each comes with its optimum P* = D*, the optimal w
-// and a dual point, and the derivation. P(w) = 1/2|w|^2 + C sum_i c_i max(0, 1 - y_i <w,x_i>); with
-// a free bias b the margin is y_i (<w,x_i> + b), and sum_i y_i alpha_i = 0.
+// and a dual point, and the derivation. P(w) = 1/2|w|^2 + C sum_i c_i max(0, 1 - y_i <w,x_i>), or
+// the squares of these, in which D(a) has - a_i^2/4U_i besides; with a free bias b the margin is
+// y_i (<w,x_i> + b), and sum_i y_i alpha_i = 0.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@ struct TinyProblem {
   std::vector<double> w;      // optimal, with the weight of the constant feature last if bias != 0
   std::vector<double> alpha;  // one optimal dual point
   bool free_bias = false;     // then bias is 1
+  LossKind loss = LossKind::hinge;
 };
 
 // The data of a tiny problem as a Dataset (labels are y), with a Problem on it.
@@ -55,7 +57,8 @@ class TinyData {
                .costs = tiny_.row_weights,
                .cost = tiny_.cost,
                .bias = tiny_.bias,
-               .free_bias = tiny_.free_bias};
+               .free_bias = tiny_.free_bias,
+               .loss = tiny_.loss};
   }
   TinyData(const TinyData&) = delete;
   TinyData& operator=(const TinyData&) = delete;
@@ -67,6 +70,11 @@ class TinyData {
   Dataset data;
   Problem problem;
 };
+
+inline TinyProblem squared(TinyProblem tiny) {
+  tiny.loss = LossKind::squared_hinge;
+  return tiny;
+}
 
 inline std::vector<TinyProblem> tiny_problems() {
   return {
@@ -127,6 +135,71 @@ inline std::vector<TinyProblem> tiny_problems() {
        {0.25, 0.75},
        {0.125, 0.125},
        true},
+
+      // The squared hinge, in which a_i = 2 U_i max(0, 1 - z_i) at the optimum.
+      //
+      // Two points at +1 and -1: P = w^2/2 + 2 (1-w)^2 up to 1, w = 4 (1-w): w = 4/5, P* = 8/25 +
+      // 2/25. D = 4/5 - 2 (2/5)^2/4 - (4/5)^2/2.
+      squared({"separable, squared", {{1}, {-1}}, {1, -1}, {}, 1, 0, 0.4, {0.8}, {0.4, 0.4}}),
+
+      // The same point with both labels: P = w^2/2 + 0.3 (1-w)^2 + 0.1 (1+w)^2, w = 0.6 (1-w) - 0.2
+      // (1+w): w = 2/9, P* = (2 + 0.3 * 49 + 0.1 * 121)/81.
+      squared({"contradiction with weights, squared",
+               {{1}, {1}},
+               {1, -1},
+               {3, 1},
+               0.1,
+               0,
+               28.8 / 81,
+               {2.0 / 9},
+               {7.0 / 15, 11.0 / 45}}),
+
+      // A row of zeros loses C whatever w is. The others: P = w^2/2 + 2 (1-2w)^2, w = 8 (1-2w): w =
+      // 8/17, P* = 34/289 + 1.
+      squared({"row of zeros, squared",
+               {{0}, {2}, {-2}},
+               {1, 1, -1},
+               {},
+               1,
+               0,
+               19.0 / 17,
+               {8.0 / 17},
+               {2, 2.0 / 17, 2.0 / 17}}),
+
+      // The coordinates part: each w_j^2/2 + 10 (1-|w_j|)^2, w_j = 20/21, P* = 2 (200 + 10)/441.
+      squared({"constant feature, squared",
+               {{1, 0}, {0, 1}},
+               {1, -1},
+               {},
+               10,
+               2,
+               20.0 / 21,
+               {20.0 / 21, -20.0 / 21, 0},
+               {20.0 / 21, 20.0 / 21}}),
+
+      // Free bias: points 9 and 11, halfway at 10, are +1 and -1 from there.
+      squared({"far from 0, squared",
+               {{11}, {9}},
+               {1, -1},
+               {},
+               1,
+               1,
+               0.4,
+               {0.8, -8},
+               {0.4, 0.4},
+               true}),
+
+      // Only rows of zeros: 2 (1-b)^2 + (1+b)^2, 4 (1-b) = 2 (1+b): b = 1/3, P* = 8/9 + 16/9.
+      squared({"only a bias, squared",
+               {{0}, {0}, {0}},
+               {1, 1, -1},
+               {},
+               1,
+               1,
+               24.0 / 9,
+               {0, 1.0 / 3},
+               {4.0 / 3, 4.0 / 3, 8.0 / 3},
+               true}),
   };
 }
 

@@ -45,6 +45,7 @@ class CannotRead(Exception):
 
 ARRAY_TYPES = {"U8": "B", "U32": "I", "U64": "Q", "I64": "q", "F32": "f", "F64": "d"}
 DECOMPRESSORS = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ\0": lzma.decompress}
+LOSSES = ("hinge", "squared_hinge")
 DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 WHOLE = re.compile(r"[+-]?[0-9]+")
 
@@ -259,7 +260,7 @@ def read_models(path):
         raise CannotRead(f"{path}: not a model of hinge")
     container = Container(data, path)
     metadata = container.metadata
-    if (metadata.get("format"), metadata.get("version")) != ("hinge.model", "1"):
+    if metadata.get("format") != "hinge.model" or metadata.get("version") not in ("1", "3"):
         raise CannotRead(f"{path}: not a model of hinge, or of another version")
     if "stream" in metadata:
         return [], "a model learned from a stream has no certificate: there is nothing to check"
@@ -267,6 +268,19 @@ def read_models(path):
         return read_native(container)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise CannotRead(f"{path}: {type(error).__name__}: {error}") from None
+
+
+def read_loss(container):
+    """The name of the loss, which a section has where it is not the hinge."""
+    if "sections" not in container.metadata:
+        return "hinge"
+    affecting = [section["name"] for section in container.field("sections") if section["affects_predictions"]]
+    if affecting:
+        raise CannotRead(f"{container.path}: section {affecting[0]} changes predictions, and is not known here")
+    loss = container.metadata.get("section.loss", "hinge")
+    if loss not in LOSSES:
+        raise CannotRead(f"{container.path}: the loss {loss!r} is not known")
+    return loss
 
 
 def read_native(container):
@@ -282,6 +296,9 @@ def read_native(container):
     count = len(classes) * len(path)
     if len(certificates) != count or [c["class"] for c in certificates] != classes * len(path):
         raise CannotRead(f"{container.path}: labels and certificates do not fit together")
+    loss = read_loss(container)
+    if kernel and loss != "hinge":
+        raise CannotRead(f"{container.path}: a kernel with the loss {loss}")
     support = read_sparse(container, "support.", data["features"])[0] if kernel else None
     columns = range(data["features"])
     if kernel:
@@ -296,7 +313,7 @@ def read_native(container):
     models = []
     for m, entry in enumerate(path):
         model = types.SimpleNamespace(
-            cost=float(entry["cost"]), status=entry["status"], labels=labels, kernel=kernel, support=support,
+            loss=loss, cost=float(entry["cost"]), status=entry["status"], labels=labels, kernel=kernel, support=support,
             gap=float(options["gap"]), gap_absolute=float(options.get("gap_absolute", 0)),
             gap_per_row=float(options.get("gap_per_row", 0)), target=float(options.get("target", 0)), bias_feature=float(options["bias_feature"]),
             free_bias=options.get("free_bias", False), row_weights=options["row_weights"],
@@ -397,16 +414,23 @@ class Common:
         self.upper, self.upper_shift = scaled(self.uppers)
         self.labels = rows.labels
 
+    def highest(self):
+        """The largest that dual variables may be: U_i, or with the squared hinge any number where U_i > 0."""
+        if self.model.loss == "squared_hinge":
+            return [math.inf if upper > 0 else 0.0 for upper in self.uppers]
+        return self.uppers
+
     def signs(self, problem):
         return [1 if label == problem.label else -1 for label in self.labels]
 
 
 class Plane(Common):
-    """Without a kernel. The bias is the weight of a constant feature, whose column is None."""
+    """Without a kernel, with either loss. The bias is the weight of a constant feature, whose column is None."""
 
     def __init__(self, model, rows):
         super().__init__(model, rows)
         self.model = model
+        self.power = 2 if model.loss == "squared_hinge" else 1  # of what a margin lacks, in the loss
         self.constant = 1.0 if model.free_bias else model.bias_feature
         values, self.shift = scaled([*(value for x in rows.values for value in x.values()), self.constant])
         numbers = iter(values)
@@ -431,13 +455,17 @@ class Plane(Common):
         for row, y, upper in zip(self.rows, self.signs(problem), self.upper):
             margin = y * sum(weights.get(column, 0) * value for column, value in row)
             if margin < one:
-                loss += upper * (one - margin)
+                loss += upper * (one - margin) ** self.power
         regularised = (w for column, w in weights.items() if column is not None or not self.model.free_bias)
         return (over(sum(w * w for w in regularised), 2 * shift + 1) +
-                over(loss, self.upper_shift + shift + self.shift))
+                over(loss, self.upper_shift + self.power * (shift + self.shift)))
 
     def bound(self, problem, alpha, primal):
         alpha, shift = scaled(alpha)
+        gain = over(sum(alpha), shift)
+        if self.power == 2:  # less alpha^2 / 4U
+            gain -= sum(Fraction(a * a << self.upper_shift, upper << 2 * shift + 2)
+                        for a, upper in zip(alpha, self.upper) if a != 0)
         point = {}
         for row, y, a in zip(self.rows, self.signs(problem), alpha):
             if a == 0:
@@ -448,7 +476,7 @@ class Plane(Common):
         if self.model.free_bias:  # sum alpha y should be 0; |b| at the optimum is not above 1 + sqrt(2 P) max |x|
             left = over(abs(point.pop(None, 0)), shift + self.shift)
             left *= 1 + root_from_above(2 * primal * over(self.longest, 2 * self.shift)) if left else 0
-        return over(sum(alpha), shift) - over(sum(v * v for v in point.values()), 2 * (shift + self.shift) + 1) - left
+        return gain - over(sum(v * v for v in point.values()), 2 * (shift + self.shift) + 1) - left
 
 
 class KernelSpace(Common):
@@ -599,7 +627,7 @@ class Finding:
 
 
 def expand(witness, uppers, rows, finding):
-    """The dual variables of a witness as doubles; None, and a sentence, where it makes no sense."""
+    """The dual variables of a witness, between 0 and `uppers`; None, and a sentence, where it makes no sense."""
     states, free = witness
     if 3 in states or any(states[rows:]) or states.count(2) != len(free):
         finding.false.append("the witness has a state that is unknown, or other than as many values as free rows")
@@ -607,7 +635,7 @@ def expand(witness, uppers, rows, finding):
     values, alpha = iter(free), []
     for i, upper in enumerate(uppers):
         alpha.append(0.0 if states[i] == 0 else upper if states[i] == 1 else next(values))
-        if not 0 <= alpha[i] <= upper:
+        if not 0 <= alpha[i] <= upper or alpha[i] == math.inf:
             finding.false.append(f"the dual variable of row {i + 1} is {alpha[i]!r}, outside 0 .. {upper!r}")
             return None
     return alpha
@@ -621,7 +649,7 @@ def judge(model, problem, space):
     finding.primal = space.primal(problem)
     provable = model.kernel is None or space.has_bound()
     if problem.witness is not None and provable:
-        alpha = expand(problem.witness, space.uppers, model.rows, finding)
+        alpha = expand(problem.witness, space.highest(), model.rows, finding)
         if alpha is not None:
             finding.bound = max(Fraction(0), space.bound(problem, alpha, finding.primal))  # P is never below 0
     if problem.bound == "unknown":

@@ -10,6 +10,7 @@
 #include "hinge/json.h"
 #include "hinge/kernel.h"
 #include "hinge/labels.h"
+#include "hinge/loss.h"
 #include "hinge/metrics.h"
 #include "hinge/model.h"
 #include "hinge/options.h"

@@ -24,16 +24,17 @@
 
 #include "hinge/dataset.h"
 #include "hinge/kernel.h"
+#include "hinge/loss.h"
 #include "hinge/result.h"
 
 namespace hinge {
 
-// P(w) = 1/2|w|^2 + C sum_i c_i max(0, 1 - y_i <w,x_i>) and a lower bound D <= min P, computed from
-// the data and rounded outwards, so that they hold in real arithmetic: the primal is at least P(w),
-// the dual at most min P (docs/math.md); with a kernel in its space; with a free bias b the margin
-// is y_i (<w,x_i> + b), and the minimum is over w and b. relative_gap = (P - D)/P; 1 without a
-// bound. A run that was interrupted may have had no time to compute them: they are then not known,
-// and verify() computes them.
+// P(w) = 1/2|w|^2 + C sum_i c_i l(y_i <w,x_i>), l the loss, and a lower bound D <= min P, computed
+// from the data and rounded outwards, so that they hold in real arithmetic: the primal is at least
+// P(w), the dual at most min P (docs/math.md); with a kernel in its space; with a free bias b the
+// margin is y_i (<w,x_i> + b), and the minimum is over w and b. relative_gap = (P - D)/P; 1 without
+// a bound. A run that was interrupted may have had no time to compute them: they are then not
+// known, and verify() computes them.
 struct Certificate {
   double primal = 0;
   double dual = 0;
@@ -47,7 +48,8 @@ struct Certificate {
 };
 
 // Feasible dual variables 0 <= alpha_i <= U_i in compact form: 2 bits a row (0: zero, 1: at U_i,
-// 2: in between) and the values in between, in row order.
+// 2: in between) and the values in between, in row order. Those of the squared hinge have no upper
+// bound, so that all that are not zero are in between.
 struct Witness {
   std::vector<std::uint8_t> states;
   std::vector<double> free;
@@ -94,8 +96,9 @@ std::string_view to_string(Update update);
 // Where the model comes from: enough for `verify` to state the problem again. The goals are what
 // was asked for.
 struct Origin : Goals {
-  std::string solver;                      // "auto:dual"
-  std::string because;                     // of auto: why that one, in words
+  std::string solver;   // "auto:dual"
+  std::string because;  // of auto: why that one, in words
+  LossKind loss = LossKind::hinge;
   double cost = 1;                         // C
   double bias_feature = 0;                 // value of the constant feature; 0 = no bias
   bool free_bias = false;                  // its weight is not regularised; the feature is 1

@@ -13,6 +13,7 @@
 
 #include "hinge/dataset.h"
 #include "hinge/kernel.h"
+#include "hinge/loss.h"
 #include "hinge/model.h"
 #include "hinge/result.h"
 
@@ -79,7 +80,10 @@ struct PlaneOptions {
 constexpr double kDefaultGap = 1e-3;
 
 struct TrainOptions {
-  double cost = 1;    // C of 1/2|w|^2 + C sum c_i h_i; finite, > 0
+  // What is minimised: 1/2|w|^2 + C sum c_i l_i with the hinge or the squared hinge for l, which
+  // only some solvers take.
+  LossKind loss = LossKind::hinge;
+  double cost = 1;    // C; finite, > 0
   double lambda = 0;  // > 0: cost = 1/(lambda sum c_i) instead of `cost`
   // One model for each of these costs, instead of `cost`: ascending, at most 1000. train_path() and
   // cross_validate_path() only.
@@ -128,7 +132,8 @@ bool has_option(Solver solver, const OptionInfo& option);
 // The name of a solver in options, models and reports: "dual"; "auto" for automatic.
 std::string_view to_string(Solver solver);
 
-// The solver of that name; LIBLINEAR's 3 is automatic. Fails with usage.value, the names there are
+// The solver of that name; LIBLINEAR's 3 is automatic. 1 and 2 say a loss as well, which only
+// set_option() can take. Fails with usage.value, the names there are
 // and the one that may have been meant; `name` is the option's.
 Result<Solver> parse_solver(std::string_view name, std::string_view text);
 

@@ -13,16 +13,19 @@ _SMALL = 20_000  # stored values
 
 
 class LinearSVC(LinearClassifier):
-    """A linear support vector machine with the hinge loss, solved to a proven gap.
+    """A linear support vector machine with the hinge loss or its square, solved to a proven gap.
 
-    Minimises 1/2 |w|^2 + C sum_i c_i max(0, 1 - y_i (<w, x_i> + b)), for more than two classes once
-    a class against the rest. The same data and parameters give the same model, bit for bit, for any
+    Minimises 1/2 |w|^2 + C sum_i c_i max(0, 1 - y_i (<w, x_i> + b)), or with squared maxima, for more
+    than two classes once a class against the rest. The same data and parameters give the same model, bit for bit, for any
     ``n_jobs``.
 
     Parameters
     ----------
     C : float, default 1.0
         Cost of a row inside the margin, > 0.
+    loss : "hinge" or "squared_hinge", default "hinge"
+        "squared_hinge" is what scikit-learn's LinearSVC minimises by default; of the solvers "auto",
+        "dual" and "newton" take it.
     fit_intercept : bool, default True
         Whether there is a b.
     intercept : "free" or "scaled", default "free"
@@ -98,18 +101,20 @@ class LinearSVC(LinearClassifier):
     True
     """
 
-    _parameters = {"cost": "C", "bias": "intercept", "gap": "gap", "gap-absolute": "gap_absolute",
+    _parameters = {"cost": "C", "loss": "loss", "bias": "intercept", "gap": "gap", "gap-absolute": "gap_absolute",
                    "gap-per-row": "gap_per_row", "target": "target", "solver": "solver", "planes": "planes", "mu": "mu",
                    "class-weight": "class_weight", "reject": "reject",
                    "max-passes": "max_iter", "time-limit": "time_limit", "threads": "n_jobs", "seed": "random_state"}
 
-    def __init__(self, C: float = 1.0, *, fit_intercept: bool = True, intercept: Literal["free", "scaled"] = "free",
+    def __init__(self, C: float = 1.0, *, loss: Literal["hinge", "squared_hinge"] = "hinge",
+                 fit_intercept: bool = True, intercept: Literal["free", "scaled"] = "free",
                  gap: float | None = None, gap_absolute: float | None = None, gap_per_row: float | None = None,
                  target: float | None = None, solver: str = "auto", planes: int | None = None, mu: float | None = None,
                  class_weight: Any = None, reject: Any = None, warm_start: bool = False, max_iter: int | None = None,
                  time_limit: float | None = None, n_jobs: int | None = None, random_state: Any = None,
                  verbose: int = 0):
         self.C = C
+        self.loss = loss
         self.fit_intercept = fit_intercept
         self.intercept = intercept
         self.gap = gap
@@ -144,7 +149,7 @@ class LinearSVC(LinearClassifier):
     def _options(self) -> dict[str, Any]:
         if self.solver == "pegasos":
             raise ValueError("solver: for Pegasos there is hinge.PegasosClassifier")
-        return {"cost": required(self.C), "bias": self._bias(), "gap": self.gap, "gap-absolute": self.gap_absolute,
+        return {"cost": required(self.C), "loss": required(self.loss), "bias": self._bias(), "gap": self.gap, "gap-absolute": self.gap_absolute,
                 "gap-per-row": self.gap_per_row, "target": self.target, "solver": required(self.solver),
                 "planes": self.planes, "mu": self.mu, "max-passes": self.max_iter, "time-limit": self.time_limit,
                 "seed": seed_of(self.random_state)}
@@ -159,6 +164,6 @@ class LinearSVC(LinearClassifier):
         if origin["rows"] == 0:  # of another program, which does not say
             return {}
         goals = {name: origin[name] or None for name in ("gap", "gap_absolute", "gap_per_row", "target")}
-        return {**goals, "C": origin["cost"], "fit_intercept": origin["bias_feature"] != 0,
+        return {**goals, "C": origin["cost"], "loss": origin["loss"], "fit_intercept": origin["bias_feature"] != 0,
                 "intercept": "free" if origin["free_bias"] or origin["bias_feature"] == 0 else "scaled",
                 "solver": origin["solver"].split(":")[0], "random_state": origin["seed"]}

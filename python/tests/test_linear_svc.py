@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 
 import hinge
 from conftest import make_sparse, primal
@@ -53,6 +53,29 @@ def test_solvers_agree(solver, two):
     svm = hinge.LinearSVC(solver=solver, gap=1e-4).fit(X, y)
     assert best.dual * (1 - 1e-9) <= svm.certificate_.primal <= best.primal * (1 + 2e-4)
     assert svm.model_.origin["solver"] == solver
+
+
+@pytest.mark.parametrize("solver", ["auto", "dual", "newton"])
+@pytest.mark.parametrize("classes", ["two", "three"])
+def test_squared_hinge_is_that_of_scikit_learn(solver, classes, request):
+    X, y = request.getfixturevalue(classes)
+    for intercept in (None, "scaled"):
+        ours = hinge.LinearSVC(C=0.5, loss="squared_hinge", gap=1e-10, solver=solver, fit_intercept=intercept is not None,
+                               intercept=intercept or "free").fit(X, y)
+        theirs = LinearSVC(C=0.5, loss="squared_hinge", tol=1e-10, max_iter=100_000, fit_intercept=intercept is not None,
+                           dual=True).fit(X, y)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-4)
+        assert ours.certificate_.relative_gap <= 1e-10
+
+
+def test_loss_comes_back(two, tmp_path):
+    svm = hinge.LinearSVC(loss="squared_hinge").fit(*two)
+    assert svm.model_.origin["loss"] == "squared_hinge" and hinge.verify(svm, *two).agrees
+    svm.save(tmp_path / "m")
+    assert hinge.LinearSVC.load(tmp_path / "m").get_params()["loss"] == "squared_hinge"
+    assert clone(svm).loss == "squared_hinge"
+    assert hinge.LinearSVC().fit(*two).model_.origin["loss"] == "hinge"
 
 
 def test_threads_do_not_matter(three):
@@ -301,6 +324,8 @@ def test_reject_of_two_classes_changes_nothing(two):
 PARAMETERS = [
     (dict(C=0), "C: expected a finite number > 0"), (dict(C=-1), "C: "), (dict(C=float("nan")), "C: "),
     (dict(C=float("inf")), "C: "), (dict(C="abc"), 'C: .*"abc"'), (dict(C=None), "C: "), (dict(C=True), "C: "),
+    (dict(loss="logistic"), "loss: expected one of hinge, squared_hinge"), (dict(loss=None), "loss: "),
+    (dict(loss="squared_hinge", solver="focus"), "squared_hinge"),
     (dict(gap=0), "gap: "), (dict(gap=2), "gap: "), (dict(gap=float("nan")), "gap: "),
     (dict(gap_absolute=0), "gap_absolute: expected a finite number > 0"), (dict(gap_absolute="x"), "gap_absolute: "),
     (dict(gap_per_row=-1), "gap_per_row: "), (dict(target=float("inf")), "target: "),

@@ -18,7 +18,9 @@ namespace hinge {
 namespace {
 
 constexpr std::string_view kMagic = "solver_type ";
-constexpr std::string_view kOurSolver = "L2R_L1LOSS_SVC_DUAL";
+constexpr std::string_view kOurSolver = "L2R_L1LOSS_SVC_DUAL";  // of the hinge,
+constexpr std::string_view kOfSquaredHinge = "L2R_L2LOSS_SVC";  // and of the squared hinge
+constexpr std::string_view kOfSquaredHingeByDual = "L2R_L2LOSS_SVC_DUAL";
 constexpr std::string_view kCrammerSinger = "MCSVM_CS";
 constexpr std::string_view kOrigin = "liblinear:";  // how origin.solver begins
 
@@ -31,8 +33,8 @@ struct Solver {
   std::string_view instead;  // what it does if it does not classify
 };
 constexpr auto kSolvers = std::to_array<Solver>({{"L2R_LR", ""},
-                                                 {"L2R_L2LOSS_SVC_DUAL", ""},
-                                                 {"L2R_L2LOSS_SVC", ""},
+                                                 {kOfSquaredHingeByDual, ""},
+                                                 {kOfSquaredHinge, ""},
                                                  {kOurSolver, ""},
                                                  {kCrammerSinger, ""},
                                                  {"L1R_L2LOSS_SVC", ""},
@@ -268,6 +270,9 @@ Model Reader::read() {
   check_room(model.features + (feature >= 0 ? 1 : 0), width);
 
   model.origin.solver = fmt::format("{}{}", kOrigin, solver);
+  if (solver == kOfSquaredHinge || solver == kOfSquaredHingeByDual) {
+    model.origin.loss = LossKind::squared_hinge;
+  }
   model.origin.bias_feature = feature > 0 ? feature : 0.0;
   model.origin.status = StopReason::limit;  // nobody has proved that it converged
   model.problems.resize(width);
@@ -309,12 +314,14 @@ double bias_weight(double bias, double feature) {
 // are probabilities.
 std::string_view solver_name(const Model& model) {
   std::string_view name = model.origin.solver;
-  if (!name.starts_with(kOrigin)) return kOurSolver;
+  const std::string_view ours =
+      model.origin.loss == LossKind::squared_hinge ? kOfSquaredHinge : kOurSolver;
+  if (!name.starts_with(kOrigin)) return ours;
   name.remove_prefix(kOrigin.size());
   const auto solver = std::ranges::find(kSolvers, name, &Solver::name);
   const bool fits = solver != kSolvers.end() && solver->instead.empty() &&
                     !(name == kCrammerSinger && model.binary());
-  return fits ? name : kOurSolver;
+  return fits ? name : ours;
 }
 
 std::string header_text(const Model& model) {

@@ -30,6 +30,12 @@ void add_sections(Draft& draft, const Model& model) {
     draft.keep(array, {bytes}, std::move(names.bytes));
     draft.keep(array + ".ends", {classes}, std::move(names.ends));
   }
+  if (model.origin.loss != LossKind::hinge) {
+    if (model.stream || !model.kernel.linear()) {
+      fail("model.format", "a stream, or a model with a kernel, has the hinge loss");
+    }
+    draft.add_section(kLoss, false, std::string(to_string(model.origin.loss)));
+  }
   draft.add_carried(model.sections);
 }
 
@@ -101,6 +107,15 @@ std::vector<Model> read_schema(const TensorFile& file, int version) {
   return path ? read_path(file) : one(read_linear(file));
 }
 
+LossKind read_loss(const TensorFile& file) {
+  const std::string& name = file.field(std::string(kSectionPrefix) + kLoss);
+  if (name != to_string(LossKind::squared_hinge)) file.reject("header", "unknown loss");
+  if (file.has_field("stream") || file.has_field("kernel")) {
+    file.reject("content", "a stream or a kernel with another loss than the hinge");
+  }
+  return LossKind::squared_hinge;
+}
+
 void check_names(const TensorFile& file, const Model& model) {
   const auto has_name = [&](std::int64_t label) {
     return label >= 0 && static_cast<std::uint64_t>(label) < model.class_names.size();
@@ -136,6 +151,7 @@ std::vector<Model> read_native(const TensorFile& file) {
   try {
     ClassNames names;
     std::vector<ModelSection> rest;
+    LossKind loss = LossKind::hinge;
     if (version == kSectionsVersion) {
       static_cast<void>(file.field(kSections));
       Sections sections(file);
@@ -143,12 +159,14 @@ std::vector<Model> read_native(const TensorFile& file) {
       if (sections.take(kClassNames, true, {kNameBytes, "bytes.ends"})) {
         names = read_names(file, array);
       }
+      if (sections.take(kLoss, false, {})) loss = read_loss(file);
       rest = sections.rest();
     }
     std::vector<Model> models = read_schema(file, version);
     for (Model& model : models) {
       model.class_names = names;
       model.sections = rest;
+      model.origin.loss = loss;
       if (!names.empty()) check_names(file, model);
     }
     return models;

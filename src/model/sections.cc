@@ -37,7 +37,7 @@ void check_carried(const ModelSection& section) {
          fmt::format("section \"{}\" cannot be written: {}", escape(section.name), what));
   };
   if (!is_section_name(section.name)) refuse("its name");
-  if (section.name == kClassNames) refuse("that name has a meaning");
+  if (section.name == kClassNames || section.name == kLoss) refuse("that name has a meaning");
   if (Json::parse(Json(section.content).dump())->get<std::string>() != section.content) {
     refuse("its content is not UTF-8");
   }

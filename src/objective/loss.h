@@ -20,9 +20,11 @@
 // To add a loss: ARCHITECTURE.md has the steps.
 #pragma once
 
-#include <cstdint>
+#include <array>
 #include <limits>
 #include <string_view>
+
+#include "hinge/loss.h"
 
 #if defined(__CUDACC__)
 #define HINGE_ANYWHERE __host__ __device__
@@ -35,8 +37,6 @@
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace hinge {
-
-enum class LossKind : std::uint8_t { hinge };
 
 // l(z) = max(0, 1 - z)
 struct Hinge {
@@ -119,6 +119,10 @@ struct Hinge {
   HINGE_ANYWHERE static inline T full_gradient(T gradient, T /*alpha*/, T /*upper*/) {
     return gradient;
   }
+  // By how much that slope rises with alpha for what l* is bent; 0 where dual_gain() is linear.
+  HINGE_ANYWHERE static inline double dual_curvature(double /*alpha*/, double /*upper*/) {
+    return 0;
+  }
   // What alpha says of U l(z), at most that much: -U l*(-alpha/U) - alpha z.
   template <class T>
   HINGE_ANYWHERE static inline T lower_bound(T alpha, T /*upper*/, T z) {
@@ -146,6 +150,8 @@ struct Hinge {
     share = share < zero ? zero : share;
     return share > one ? one : share;
   }
+  // By how much it falls with z while it is inside the range.
+  HINGE_ANYWHERE static inline double prox_slope(double steepness) { return steepness; }
 
   // ---- Rounding outwards (proof/).
 
@@ -176,10 +182,146 @@ struct Hinge {
   }
 };
 
+// l(z) = max(0, 1 - z)^2, l*(-a) = a^2/4 - a for a >= 0
+struct SquaredHinge {
+  static constexpr LossKind kKind = LossKind::squared_hinge;
+  static constexpr std::string_view kName = "squared_hinge";
+
+  static constexpr double kLowest = 0, kHighest = std::numeric_limits<double>::infinity();
+  static constexpr double kCorner = 1;
+  static constexpr bool kSmooth = true;
+  static constexpr bool kLinearGain = false;
+  static constexpr std::array<double, 0> kBreakpoints = {}, kJumps = {};
+  static constexpr double kLastSlope = 0;
+
+  template <class T>
+  HINGE_ANYWHERE static inline T value(T z) {
+    const T lacking = positive(slack(z));
+    return lacking * lacking;
+  }
+  HINGE_ANYWHERE static inline double slope(double z) { return z < kCorner ? -2 * slack(z) : 0.0; }
+  HINGE_ANYWHERE static inline double curvature(double z) { return inside(z) ? 2.0 : 0.0; }
+  HINGE_ANYWHERE static inline bool inside(double z) { return z < kCorner; }
+
+  template <class T>
+  HINGE_ANYWHERE static inline T slack(T z) {
+    return kCorner - z;
+  }
+  template <class T>
+  HINGE_ANYWHERE static inline T dual_gradient(T z) {
+    return z - kCorner;
+  }
+  template <class T>
+  HINGE_ANYWHERE static inline T margin_of(T gradient) {
+    return gradient + kCorner;
+  }
+  template <class T>
+  HINGE_ANYWHERE static inline T value_by_gradient(T gradient) {
+    const T lacking = positive(-gradient);
+    return lacking * lacking;
+  }
+
+  template <class T>
+  HINGE_ANYWHERE static inline T lowest(T /*upper*/) {
+    return T{};
+  }
+  // A row that costs nothing has a variable of 0.
+  template <class T>
+  HINGE_ANYWHERE static inline T highest(T upper) {
+    const T zero = {}, any = zero + kHighest;
+    return upper > zero ? any : zero;
+  }
+  HINGE_ANYWHERE static inline double conjugate(double a) {
+    return a >= 0 ? a * (a / 4 - 1) : kHighest;
+  }
+  template <class T>
+  HINGE_ANYWHERE static inline T dual_gain(T alpha, T upper) {
+    return alpha - alpha * alpha * (bend(upper) * 0.5);
+  }
+  template <class T>
+  HINGE_ANYWHERE static inline T full_gradient(T gradient, T alpha, T upper) {
+    return gradient + alpha * bend(upper);
+  }
+  HINGE_ANYWHERE static inline double dual_curvature(double /*alpha*/, double upper) {
+    return bend(upper);
+  }
+  template <class T>
+  HINGE_ANYWHERE static inline T lower_bound(T alpha, T upper, T z) {
+    return dual_gain(alpha, upper) - alpha * z;
+  }
+  // U (max(0, -g) - alpha/2U)^2 + alpha max(0, g)
+  template <class T>
+  HINGE_ANYWHERE static inline T gap(T gradient, T alpha, T upper) {
+    const T off = positive(-gradient) - alpha * bend(upper);
+    return upper * (off * off) + alpha * positive(gradient);
+  }
+  HINGE_ANYWHERE static inline double dual_step(double alpha, double upper, double gradient,
+                                                double square, double stride = 1) {
+    const double bent = bend(upper);
+    const double to = alpha - stride * ((gradient + alpha * bent) / (square + bent));
+    return to > 0 ? to : 0.0;
+  }
+  template <class T>
+  HINGE_ANYWHERE static inline T prox(T centre, T z, double steepness) {
+    const double softness = 1 / steepness, slope = prox_slope(steepness);
+    return positive((centre * softness + slack(z)) * slope);
+  }
+  HINGE_ANYWHERE static inline double prox_slope(double steepness) {
+    return 1 / (1 / steepness + 0.5);
+  }
+
+  struct Enclosure {
+    double most = 0, doubt = 0;
+  };
+  // The sum, its square, and one to spare.
+  static constexpr double kRoundings = 4;
+  static inline Enclosure enclose(double slack_of_row, double off) {
+    const double most = slack_of_row + off, least = positive(slack_of_row - off);
+    if (most <= 0) return {};
+    const double square = most * most;
+    // What underflows is still more than 0.
+    if (square < kLeast) return {kLeast, kLeast};
+    return {square, (square - least * least) / 2};
+  }
+
+  struct Gain {
+    double more = 0, less = 0;
+  };
+  static constexpr double kGainRoundings = 3;
+  static inline Gain enclose_gain(double alpha, double upper) {
+    if (alpha == 0) return {};
+    const double quarter = alpha / 4 / upper;  // which may underflow
+    return {alpha, alpha * (quarter < kLeast ? kLeast : quarter)};
+  }
+
+ private:
+  static constexpr double kLeast = std::numeric_limits<double>::min();
+
+  template <class T>
+  HINGE_ANYWHERE static inline T positive(T x) {
+    const T zero = {};
+    return x > zero ? x : zero;
+  }
+  // 1/2U: by how much the slope along alpha rises with it. Nothing is divided by 0.
+  template <class T>
+  HINGE_ANYWHERE static inline T bend(T upper) {
+    const T least = T{} + kLeast;
+    return 0.5 / (upper > least ? upper : least);
+  }
+};
+
+// By how much what alpha adds to D besides its part in -1/2 |v|^2 rises with alpha.
+template <class Loss>
+HINGE_ANYWHERE inline double gain_slope(double alpha, double upper) {
+  return -Loss::full_gradient(-Loss::kCorner, alpha, upper);
+}
+
 // Calls f with the loss of this kind.
 template <class F>
 decltype(auto) visit_loss(LossKind kind, F&& f) {
   switch (kind) {
+    case LossKind::squared_hinge:
+      return f(SquaredHinge{});
     case LossKind::hinge:
       break;
   }

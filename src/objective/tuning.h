@@ -35,4 +35,11 @@ struct LineSearchTuning {
   static constexpr int kMaxRounds = 60;
 };
 
+// A search of smooth losses (smooth_search.h) ends where the slope is this share of what it was, or
+// after so many trials. Not measured apart.
+struct SmoothSearchTuning {
+  static constexpr double kEnough = 1e-9;
+  static constexpr int kTrials = 60;
+};
+
 }  // namespace hinge

@@ -324,9 +324,11 @@ Interval dual_value(const Problem& problem, std::span<const double> alpha,
                    up(gain.high - down(down(short_norm * short_norm) / 2))};
   if (problem.free_bias) {
     // sum_i alpha_i y_i should be 0. What is left of it costs as much times |b| at the optimum,
-    // where the loss breaks at the margin of some row, y_i b = kCorner - y_i <w,x_i>, and
-    // 1/2 |w|^2 <= P.
-    static_assert(!Loss::kSmooth, "its bias needs a bound of its own");
+    // and 1/2 |w|^2 <= P there. A loss of straight pieces has such a b where it breaks at the
+    // margin of some row, y_i b = kCorner - y_i <w,x_i>. A smooth one that only slopes below its
+    // corner has one between the breaks of a row of each sign: rows of both have a slope there, or
+    // none has.
+    static_assert(!Loss::kSmooth || Loss::kLowest == 0, "its bias needs a bound of its own");
     const double most = up(Loss::kCorner +
                            up(up(std::sqrt(up(2 * primal.high))) * up(std::sqrt(longest.high)))),
                  least = Loss::kCorner + std::sqrt(primal.low) * std::sqrt(longest.low);

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+
 #include "base/error.h"
 
 namespace hinge {
@@ -34,6 +36,9 @@ std::vector<double> expand(const Problem& problem, const Witness& witness) {
     }
     if (i >= rows) break;
     if (state == kBound) alpha[i] = problem.highest(i);
+    if (!std::isfinite(alpha[i])) {
+      fail("model.content", fmt::format("the dual variable of row {} has no upper bound", i));
+    }
     if (state == kFree) {
       if (next == witness.free.size() || !(witness.free[next] > 0) ||
           !(witness.free[next] < problem.highest(i))) {

@@ -26,7 +26,11 @@ double likely_cost(const TrainOptions& options, double rows) {
 //   columns    a9a 123    ccat 47,236    like real-sim 20,958    like news20 1,355,191
 //   focus      57         75             67                      2e-3 after 10 s and 35 rounds
 //   dual       320        35 (125)       57                      21 (32)
-SolverChoice choose_on_ranks(const GlobalShape& shape, int ranks) {
+SolverChoice choose_on_ranks(const TrainOptions& options, const GlobalShape& shape, int ranks) {
+  if (options.loss != LossKind::hinge) {
+    return {Solver::dual,
+            fmt::format("it is the one for {} ranks with the {}", ranks, to_string(options.loss))};
+  }
   const std::uint64_t columns = std::min(shape.features, shape.nonzeros);
   if (columns > ChoiceTuning::kMaxColumnsOfFocusOnRanks) {
     return {Solver::dual, fmt::format("{} columns are many, for {} ranks", columns, ranks)};
@@ -116,7 +120,7 @@ SolverChoice choose_solver(const TrainOptions& options, const Dataset& data,
                            const GlobalShape& shape, int ranks) {
   if (options.solver != Solver::automatic) return {options.solver};
   if (!options.pegasos.kernel.linear()) return {Solver::pegasos, "it is the one with kernels"};
-  return ranks > 1 ? choose_on_ranks(shape, ranks) : choose_alone(options, data);
+  return ranks > 1 ? choose_on_ranks(options, shape, ranks) : choose_alone(options, data);
 }
 
 }  // namespace hinge

@@ -88,8 +88,9 @@ struct SolverTraits {
   std::vector<Solution> (*solve)(const SolverTask& task, Pool& pool);
 };
 
-// Solvers that take no other loss.
+// Solvers that take no other loss, and those that take all there are.
 constexpr std::string_view kHingeAlone[] = {Hinge::kName};
+constexpr std::string_view kAllLosses[] = {Hinge::kName, SquaredHinge::kName};
 
 // The rows of the table: a name each, and five methods of cutting planes.
 extern const SolverTraits kDualTraits, kNewtonTraits, kPegasosTraits;

@@ -26,13 +26,13 @@ constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a t
 }  // namespace
 
 void check_loss(const Plan& plan) {
-  const std::string_view loss = visit_loss(plan.loss, []<class Loss>(Loss) { return Loss::kName; });
+  const std::string_view loss = to_string(plan.loss);
   const auto takes = [&](const SolverTraits& traits) {
     return std::ranges::find(traits.losses, loss) != traits.losses.end();
   };
   if (takes(plan.traits())) return;
-  fail("usage.value", fmt::format("--solver {} does not take the loss {}; {} can",
-                                  plan.traits().name, loss, Choice{names_where(takes)}.list()));
+  fail("usage.value", fmt::format("--loss {}: --solver {} takes the hinge alone; {} take both",
+                                  loss, plan.traits().name, Choice{names_where(takes)}.list()));
 }
 
 void check_ranks(const Plan& plan, int ranks) {

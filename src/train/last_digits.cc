@@ -40,8 +40,6 @@ struct TwoDoubles {
 // variable itself has not: a step that its last digit would spoil is not taken.
 template <class Loss, class Value>
 class PreciseDescent {
-  static_assert(Loss::kLinearGain, "what a step gains needs its curvature");
-
  public:
   PreciseDescent(const Problem& problem, const CsrView<Value>& m, std::vector<double>& alpha)
       : problem_(problem), m_(m), alpha_(alpha), w_(problem.dimension()) {
@@ -90,7 +88,9 @@ class PreciseDescent {
     if (square == 0) return 0;
     const double next = Loss::dual_step(alpha_[i], upper, gradient, square);
     const ExactSum move = two_sum(next, -alpha_[i]);
-    const double gain = -(gradient + square * move.sum / 2) * move.sum;
+    const double slope = Loss::full_gradient(gradient, alpha_[i], upper);
+    const double curvature = square + Loss::dual_curvature(alpha_[i], upper);
+    const double gain = -(slope + curvature * move.sum / 2) * move.sum;
     if (!(gain > 0)) return 0;
     alpha_[i] = next;
     add(i, y * move.sum);

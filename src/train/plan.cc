@@ -83,6 +83,7 @@ void describe_origin(Plan& plan, const Survey& seen) {
   origin.solver = options.solver == Solver::automatic ? "auto:" : "";
   origin.solver += to_string(plan.choice.solver);
   origin.because = plan.choice.because;
+  origin.loss = plan.loss;
   static_cast<Goals&>(origin) = plan.goals;
   origin.free_bias = options.free_bias;
   origin.bias_feature = options.free_bias ? 1.0 : std::max(0.0, options.bias);
@@ -213,7 +214,8 @@ Plan make_plan(const Dataset& data, const TrainOptions& options, std::span<const
                .warm_starts = cost_path.size() > 1,
                .keeps_states = !run.control.checkpoint.path.empty(),
                .keeps_witness = options.witness,
-               .shape = comm == nullptr ? global_shape(data) : global_shape(data, *comm)};
+               .shape = comm == nullptr ? global_shape(data) : global_shape(data, *comm),
+               .loss = options.loss};
   plan.choice = choose_solver(options, data, plan.shape, run.ranks());
   plan.goals = goals_of(options, plan.traits().default_gap);
   check_loss(plan);

@@ -121,7 +121,8 @@ class Recount {
             .costs = costs_,
             .cost = model_.origin.cost,
             .bias = model_.origin.bias_feature,
-            .free_bias = model_.origin.free_bias};
+            .free_bias = model_.origin.free_bias,
+            .loss = model_.origin.loss};
   }
 
   std::vector<Proof> one_by_one() const {

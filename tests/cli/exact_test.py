@@ -32,6 +32,7 @@ PROBLEMS = int(os.environ.get("HINGE_EXACT") or (100 if SLOW else 500))
 SHOWN = 3  # failures of a family that are shown in full, the worst ones
 REFUSED = (65, 82)  # exit codes: data that cannot be used, an objective that is not finite
 
+SQUARED_SOLVERS = ("auto", "dual", "newton")  # that take the squared hinge
 SOLVERS = ("auto", "dual", "newton", "cpa", "ocas", "ocas3", "active", "focus", "pegasos")
 LABELS = ((1, -1), (1, 0), (7, 2), (1, 2, 3), (-5, 0, 40), (0, 1, 2, 3))
 
@@ -65,9 +66,14 @@ class Maker:
         self.weights = self.make_weights() if self.chance(0.3) else None
         self.form = self.draw.choice(("gz", "bz2", "xz", "hinge")) if self.chance(0.08) else "svm"
         self.solver = "pegasos" if family == "kernel" else self.draw.choice(SOLVERS)
+        # A loss of its own, so that the other problems stay those that they were.
+        own = random.Random(f"loss {family} {number}")
+        self.loss = "hinge" if family == "kernel" or own.random() < 0.7 else "squared_hinge"
+        if self.loss == "squared_hinge":
+            self.solver = own.choice(SQUARED_SOLVERS)
         self.precision = "f64" if family == "beyond" else self.draw.choice(("f32", "f64"))
         common, costs = self.common_options(), self.cost_options()
-        self.arguments = [*common, *costs, *self.solver_options()]
+        self.arguments = [*common, *costs, *self.solver_options(), *self.loss_options()]
         # Where to begin: another model of these rows.
         self.start = None
         if family not in ("path", "kernel") and self.chance(0.08):
@@ -208,6 +214,9 @@ class Maker:
         if planes and self.chance(0.3):
             options += ["--planes", draw.choice((2, 3, 10))]
         return options
+
+    def loss_options(self):
+        return [] if self.loss == "hinge" else ["--loss", self.loss]
 
     def kernel_options(self, projection):
         """The options, and whether that kernel has a bound."""

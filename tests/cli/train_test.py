@@ -323,6 +323,8 @@ SPELLINGS = [
     ("-B number", "-B 1", "--bias 1"),
     ("-B negative is none", "-B -1", "--bias none"),
     ("-s 3", "-s 3", "--solver auto"),
+    ("-s 1", "-s 1", "--loss squared_hinge"),
+    ("-s 2", "-s 2", "--solver auto --loss squared_hinge"),
     ("-q", "-q", "--quiet"),
     ("-n", "-n 2", "--threads 2"),
     ("-w", "-w1 2", "--class-weight 1=2"),
@@ -340,6 +342,73 @@ class LiblinearTest(CommandCase):
     def check(self, row):
         _, theirs, ours = row
         self.assertEqual(self.model_bytes(*theirs.split()), self.model_bytes(*ours.split()))
+
+
+class LossTest(CommandCase):
+    """The squared hinge, from the command line to the file and back."""
+
+    def squared(self, weights, bias=0.0, C=1.0):
+        """Its primal value, from the rows."""
+        loss = sum(max(0.0, 1 - y * (bias + sum(weights.get(j, 0.0) * v for j, v in x.items()))) ** 2
+                   for y, x in support.parse_text(support.TEXT))
+        return sum(w * w for w in weights.values()) / 2 + C * loss
+
+    def test_every_solver_and_what_says_it(self):
+        for solver in ("auto", "dual", "newton"):
+            found = self.train("--loss", "squared_hinge", "--gap", "1e-9", "-s", solver, "--precision", "f64")
+            self.assertEqual(found["loss"], "squared_hinge")
+            self.assertLessEqual(found["relative_gap"], 1e-9)
+            model = support.ModelFile(self.dir / "m")
+            weights = {int(j): w for j, w in model.weights().items()}
+            self.assertClose(self.squared(weights), found["primal"], 1e-9)
+            self.assertEqual(model.metadata["section.loss"], "squared_hinge")
+            self.assertEqual(self.hinge("info", "m", "--json").json["loss"], "squared_hinge")
+            self.assertVerifies()
+        self.assertEqual(self.train()["loss"], "hinge")
+        self.assertNotIn("sections", support.ModelFile(self.dir / "m").metadata)
+
+    def test_the_log_begins_with_it(self):
+        first = self.hinge("train", "d.svm", "m", "--loss", "squared_hinge").err.splitlines()[0]
+        self.assertTrue(first.startswith("loss squared_hinge"), first)
+        self.assertNotIn("loss", self.hinge("train", "d.svm", "m", "--loss", "hinge").err)
+
+    def test_who_does_not_take_it(self):
+        for solver in ("pegasos", "cpa", "ocas", "ocas3", "active", "focus"):
+            run = self.hinge("train", "d.svm", "m", "-s", solver, "--loss", "squared_hinge", code=64)
+            self.assertRegex(run.err, "--loss squared_hinge: .* dual, newton")
+        run = self.hinge("train", "d.svm", "m", "--kernel", "rbf", "--loss", "squared_hinge", code=64)
+        self.assertIn("dual, newton", run.err)
+        run = self.hinge("train", "d.svm", "m", "-s", "3", "--loss", "squared_hinge", code=64)
+        self.assertIn("one of LIBLINEAR's numbers", run.err)
+
+    def test_another_loss_is_another_problem(self):
+        """Starts cross from one loss to the other, checkpoints do not."""
+        self.train("--loss", "squared_hinge", "--gap", "1e-6", model="square")
+        self.train("--gap", "1e-6", model="straight")
+        for begin, *loss in (("straight", "--loss", "squared_hinge"), ("square",)):
+            for solver in ("dual", "newton"):
+                found = self.train("--start", begin, "-s", solver, "--gap", "1e-6", *loss, model="after")
+                self.assertEqual(found["status"], "converged")
+                self.assertVerifies(model="after")
+        self.train("--loss", "squared_hinge", "--checkpoint", "k", "--every", "1e-9", "-s", "newton", "--max-passes", "2",
+                   model="m")
+        run = self.hinge("train", "d.svm", "m", "--resume", "k", "--loss", "hinge", code=80)
+        self.assertIn("loss", run.err)
+        self.hinge("train", "d.svm", "m", "--resume", "k", "-s", "newton")
+        self.assertEqual(self.hinge("info", "m", "--json").json["loss"], "squared_hinge")
+
+    def test_paths_weights_and_classes(self):
+        self.write("three.svm", support.to_text(support.THREE))
+        for options in (("--cost", "0.01,1,100"), ("--bias", "free"), ("--bias", "0.7", "-w2", "3")):
+            self.hinge("train", "three.svm", "m", "--loss", "squared_hinge", "--gap", "1e-7", "--force", *options)
+            self.hinge("verify", "m", "three.svm")
+
+    def test_liblinear_and_back(self):
+        self.train("--loss", "squared_hinge", "-B", "1", model="m.liblinear")
+        self.assertTrue(self.read("m.liblinear").startswith(b"solver_type L2R_L2LOSS_SVC\n"))
+        self.hinge("convert", "m.liblinear", "back")
+        self.hinge("convert", "back", "again.liblinear")
+        self.assertEqual(self.read("m.liblinear"), self.read("again.liblinear"))
 
 
 class OptionsBeforeData(CommandCase):

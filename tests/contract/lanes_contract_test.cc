@@ -94,10 +94,12 @@ TEST(DualOnLanes, ReachesTheCertificate) {
   for (const ProblemShape& shape : kShapes) {
     if (shape.free_bias) continue;
     for (const Precision precision : {Precision::f32, Precision::f64}) {
-      const NoisyProblem sample(precision, shape);
-      for (const std::vector<std::uint64_t>& cuts : cuts_of(shape.rows)) {
-        SCOPED_TRACE(std::to_string(cuts.size() - 1) + " lanes");
-        expect_certified(sample.problem, solve_on_lanes(sample.problem, cuts, 1e-6), 1e-6);
+      for (const LossKind loss : {LossKind::hinge, LossKind::squared_hinge}) {
+        const NoisyProblem sample(precision, shape, loss);
+        for (const std::vector<std::uint64_t>& cuts : cuts_of(shape.rows)) {
+          SCOPED_TRACE(std::to_string(cuts.size() - 1) + " lanes");
+          expect_certified(sample.problem, solve_on_lanes(sample.problem, cuts, 1e-6), 1e-6);
+        }
       }
     }
   }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -49,6 +50,7 @@ struct SolverCase {
   const char* name;
   SolveFunction solve;
   double finest = 0;  // the smallest gap it can be asked for in reasonable time; 0: any
+  LossKind loss = LossKind::hinge;
 
   double gap(double wanted) const { return std::max(wanted, finest); }
 };
@@ -68,7 +70,10 @@ inline std::vector<SolverCase> solvers() {
           {"ocas", planes<Solver::ocas>},
           {"ocas3", planes<Solver::ocas3>},
           {"active", planes<Solver::active>, 1e-5},
-          {"focus", planes<Solver::focus>}};
+          {"focus", planes<Solver::focus>},
+          {"dual_squared", dual, 0, LossKind::squared_hinge},
+          {"dual_in_floats_squared", dual_in_floats, 0, LossKind::squared_hinge},
+          {"newton_squared", solve_newton, 0, LossKind::squared_hinge}};
 }
 inline std::vector<SolverCase> exact_solvers() {
   std::vector<SolverCase> exact = solvers();
@@ -104,7 +109,8 @@ inline void expect_feasible(const Problem& problem, const std::vector<double>& a
   ASSERT_EQ(alpha.size(), problem.data->rows());
   for (std::size_t i = 0; i < alpha.size(); ++i) {
     ASSERT_GE(alpha[i], 0.0) << i;
-    ASSERT_LE(alpha[i], problem.upper(i)) << i;
+    ASSERT_LE(alpha[i], problem.highest(i)) << i;
+    ASSERT_TRUE(std::isfinite(alpha[i])) << i;
   }
   if (!problem.free_bias) return;
   double sum = 0, all = 0;
@@ -127,7 +133,8 @@ constexpr ProblemShape kWide = {kFewRows, false, 1000};
 constexpr ProblemShape kShapes[] = {{kRows}, {kFewRows}, {kRows, true}, {kFewRows, true}, kWide};
 
 struct NoisyProblem {
-  explicit NoisyProblem(Precision precision, const ProblemShape& shape = {})
+  explicit NoisyProblem(Precision precision, const ProblemShape& shape = {},
+                        LossKind loss = LossKind::hinge)
       : data(testing::random_dataset({.rows = shape.rows,
                                       .features = shape.features,
                                       .nonzeros = 9,
@@ -143,7 +150,8 @@ struct NoisyProblem {
                .costs = costs,
                .cost = 2,
                .bias = shape.free_bias ? 1 : 0.5,
-               .free_bias = shape.free_bias};
+               .free_bias = shape.free_bias,
+               .loss = loss};
   }
   Dataset data;
   std::vector<std::int8_t> y;

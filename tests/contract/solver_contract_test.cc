@@ -16,7 +16,7 @@ class SolverContract : public ::testing::TestWithParam<SolverCase> {};
 
 TEST_P(SolverContract, SameBitsForAnyThreadsAndInstructionSet) {
   for (const ProblemShape& shape : kShapes) {
-    const NoisyProblem sample(Precision::f32, shape);
+    const NoisyProblem sample(Precision::f32, shape, GetParam().loss);
     const Limits limits = {.gap = GetParam().gap(testing::slow() ? 1e-3 : 1e-6), .seconds = kNever};
     const Outcome one = run(GetParam().solve, sample.problem, limits, 1);
     for (const int threads : {2, 3, 8}) {
@@ -34,7 +34,7 @@ TEST_P(SolverContract, SameBitsForAnyThreadsAndInstructionSet) {
 
 TEST_P(SolverContract, HonoursLimits) {
   for (const ProblemShape& shape : kShapes) {
-    const NoisyProblem sample(Precision::f32, shape);
+    const NoisyProblem sample(Precision::f32, shape, GetParam().loss);
     const Outcome at_once = run(GetParam().solve, sample.problem, {.gap = 1e-9, .seconds = 0});
     EXPECT_EQ(at_once.reason, StopReason::limit);
     expect_feasible(sample.problem, at_once.solution.alpha);
@@ -52,7 +52,7 @@ TEST_P(SolverContract, HonoursLimits) {
 // Each form of goal ends a run, and is true of the certificate; the first that is reached does.
 TEST_P(SolverContract, HonoursGoals) {
   for (const ProblemShape& shape : kShapes) {
-    const NoisyProblem sample(Precision::f32, shape);
+    const NoisyProblem sample(Precision::f32, shape, GetParam().loss);
     const double best =
         run(dual, sample.problem, {.gap = 1e-6, .seconds = kNever}).certificate.dual;
     const double near = 0.02 * best, target = 1.05 * best;
@@ -74,7 +74,7 @@ TEST_P(SolverContract, HonoursGoals) {
 // A target below the optimum is given up once the bound is above it, but not where there is another
 // goal as well.
 TEST_P(SolverContract, GivesUpATargetThatNoPointReaches) {
-  const NoisyProblem sample(Precision::f32);
+  const NoisyProblem sample(Precision::f32, {}, GetParam().loss);
   const double best = run(dual, sample.problem, {.gap = 1e-6, .seconds = kNever}).certificate.dual;
   const Limits limits = {.gap = 0, .target = 0.9 * best, .seconds = kNever};
   const Outcome r = run(GetParam().solve, sample.problem, limits);
@@ -89,7 +89,7 @@ TEST_P(SolverContract, GivesUpATargetThatNoPointReaches) {
 
 TEST_P(SolverContract, HonoursInterrupts) {
   for (const ProblemShape& shape : {ProblemShape{kRows, true}, kWide}) {
-    const NoisyProblem sample(Precision::f32, shape);
+    const NoisyProblem sample(Precision::f32, shape, GetParam().loss);
     std::atomic<bool> stop{true};
     const Outcome r =
         run(GetParam().solve, sample.problem, {.gap = 1e-9, .seconds = kNever, .stop = &stop});
@@ -103,7 +103,7 @@ TEST_P(SolverContract, HonoursInterrupts) {
 TEST_P(SolverContract, MayBeInterruptedAnywhere) {
   for (const ProblemShape& shape :
        {ProblemShape{kRows, true}, ProblemShape{kFewRows, true}, kWide}) {
-    const NoisyProblem sample(Precision::f32, shape);
+    const NoisyProblem sample(Precision::f32, shape, GetParam().loss);
     double at_zero = 0;
     for (std::uint64_t i = 0; i < shape.rows; ++i) at_zero += sample.problem.upper(i);
     const std::function<void(const Progress&)> nobody;

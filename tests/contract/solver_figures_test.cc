@@ -22,11 +22,11 @@ class ExactSolverFigures : public ::testing::TestWithParam<SolverCase> {};
 
 // The optimum of a noisy problem, to 1e-11: solved once for all solvers that are compared with it.
 const Certificate& optimum(const NoisyProblem& sample) {
-  using Key = std::tuple<std::uint64_t, std::uint64_t, bool, std::size_t>;
+  using Key = std::tuple<std::uint64_t, std::uint64_t, bool, std::size_t, LossKind>;
   static std::map<Key, Certificate> known;
   const Problem& problem = sample.problem;
   const Key key{problem.data->rows(), problem.data->features(), problem.free_bias,
-                problem.data->view().index()};
+                problem.data->view().index(), problem.loss};
   const auto found = known.find(key);
   if (found != known.end()) return found->second;
   return known[key] = run(dual, problem, {.gap = 1e-11, .seconds = kNever}).certificate;
@@ -34,6 +34,7 @@ const Certificate& optimum(const NoisyProblem& sample) {
 
 TEST_P(SolverFigures, SolvesTinyProblems) {
   for (const TinyProblem& tiny : tiny_problems()) {
+    if (tiny.loss != GetParam().loss) continue;
     const TinyData<float> data(tiny);
     const double gap = GetParam().gap(1e-10);
     const Outcome r = run(GetParam().solve, data.problem, {.gap = gap, .seconds = kNever});
@@ -52,7 +53,7 @@ TEST_P(SolverFigures, SolvesTinyProblems) {
 TEST_P(SolverFigures, ReportsTheGapItReached) {
   for (const ProblemShape& shape : kShapes) {
     for (const Precision precision : {Precision::f32, Precision::f64}) {
-      const NoisyProblem sample(precision, shape);
+      const NoisyProblem sample(precision, shape, GetParam().loss);
       const Certificate& best = optimum(sample);
       for (const double wanted : {1e-1, 1e-3, 1e-6}) {
         const double gap = GetParam().gap(wanted);
@@ -77,7 +78,7 @@ TEST_P(SolverFigures, ReportsTheGapItReached) {
 
 TEST_P(SolverFigures, BoundRisesAndPrimalFalls) {
   for (const ProblemShape& shape : kShapes) {
-    const NoisyProblem sample(Precision::f32, shape);
+    const NoisyProblem sample(Precision::f32, shape, GetParam().loss);
     const Outcome r =
         run(GetParam().solve, sample.problem, {.gap = GetParam().gap(1e-8), .seconds = kNever});
     ASSERT_GT(r.trace.size(), 2U);
@@ -90,7 +91,7 @@ TEST_P(SolverFigures, BoundRisesAndPrimalFalls) {
 }
 
 TEST_P(SolverFigures, RowsOfNoWeightDoNotCount) {
-  const NoisyProblem sample(Precision::f32, {kRows, true});
+  const NoisyProblem sample(Precision::f32, {kRows, true}, GetParam().loss);
   const Limits limits = {.gap = GetParam().gap(1e-9), .seconds = kNever};
   const Outcome whole = run(GetParam().solve, sample.problem, limits);
   std::vector<std::uint64_t> rows;
@@ -113,9 +114,11 @@ TEST_P(SolverFigures, RowsOfNoWeightDoNotCount) {
 
 // Wherever a run is cut off, what it said last is no better than what it returns.
 TEST_P(SolverFigures, ReturnsTheBestItSaid) {
-  const TinyData<float> tiny(tiny_problems()[5]);
+  TinyData<float> tiny(tiny_problems()[5]);
+  tiny.problem.loss = GetParam().loss;
   ASSERT_TRUE(tiny.problem.free_bias);
-  const NoisyProblem narrow(Precision::f32, {kFewRows, true}), wide(Precision::f32, kWide);
+  const NoisyProblem narrow(Precision::f32, {kFewRows, true}, GetParam().loss),
+      wide(Precision::f32, kWide, GetParam().loss);
   for (const Problem& problem : {tiny.problem, narrow.problem, wide.problem}) {
     for (std::uint64_t passes = 1; passes < 2000; passes += 1 + passes / 3) {
       const Outcome r =
@@ -135,7 +138,8 @@ TEST_P(ExactSolverFigures, SortedRowsDoNoHarm) {
       testing::random_dataset({.rows = 20000, .features = 40, .nonzeros = 7, .noise = 0.2});
   const auto touched = [&](const Dataset& data) {
     const std::vector<std::int8_t> y = signs(data, 1);
-    const Problem problem = {.data = &data, .y = y, .cost = 0.01, .bias = 30};
+    const Problem problem = {
+        .data = &data, .y = y, .cost = 0.01, .bias = 30, .loss = GetParam().loss};
     const Limits limits = {.gap = GetParam().gap(1e-3), .seconds = kNever};
     return run(GetParam().solve, problem, limits).solution.rows_touched;
   };
@@ -173,7 +177,8 @@ TEST_P(SolverFigures, AddingTheSameToAllRowsChangesNoMargin) {
       const CsrView<double> view = {kCount, kFeatures, from.offsets.data(), from.columns.data(),
                                     from.values.data()};
       const Dataset data = Dataset::wrap(view, labels, {}, nullptr).value();
-      const Problem problem = {.data = &data, .y = y, .cost = 1, .bias = 1, .free_bias = true};
+      const Problem problem = {
+          .data = &data, .y = y, .cost = 1, .bias = 1, .free_bias = true, .loss = GetParam().loss};
       const Outcome r = run(GetParam().solve, problem, {.gap = gap, .seconds = 30});
       EXPECT_EQ(r.reason, StopReason::converged);
       primals[k] = r.certificate.primal;
@@ -197,7 +202,7 @@ TEST_P(SolverFigures, AddingTheSameToAllRowsChangesNoMargin) {
 // Ends rather than runs for ever when rounding does not allow the gap asked for.
 TEST_P(ExactSolverFigures, EndsAtTheLimitOfRounding) {
   for (const ProblemShape& shape : kShapes) {
-    const NoisyProblem sample(Precision::f32, shape);
+    const NoisyProblem sample(Precision::f32, shape, GetParam().loss);
     const Outcome r = run(GetParam().solve, sample.problem, {.gap = 1e-18, .seconds = 20});
     // What sums of so many columns may be apart.
     const double least = shape.free_bias ? 1e-12 : shape.features > kFewRows ? 4e-15 : 1e-15;
@@ -212,8 +217,9 @@ TEST_P(ExactSolverFigures, EndsAtTheLimitOfRounding) {
 // Degenerate input: extreme costs and scales still end with a true certificate.
 TEST_P(ExactSolverFigures, ExtremeCosts) {
   for (const ProblemShape& shape : kShapes) {
-    NoisyProblem sample(Precision::f64, shape);
-    for (const double cost : {1e-9, 1e-3, 1e3}) {
+    NoisyProblem sample(Precision::f64, shape, GetParam().loss);
+    for (const double cost : {1e-9, 1e-6, 1e-3, 1e3, 1e6}) {
+      if (cost > 1e3 && GetParam().loss == LossKind::hinge) continue;
       sample.problem.cost = cost;
       const Outcome r = run(GetParam().solve, sample.problem, {.gap = 1e-3, .seconds = 20});
       EXPECT_LE(r.certificate.relative_gap, 1e-3 * (1 + 1e-9)) << cost;
@@ -223,7 +229,8 @@ TEST_P(ExactSolverFigures, ExtremeCosts) {
 }
 
 // Rows so short that w cannot matter: a free bias has the loss to itself, and goes with the larger
-// class, or anywhere between where they are equal: P* = 2 C times the rows of the lesser.
+// class, or anywhere between where they are equal: P* = 2 C times the rows of the lesser. With the
+// squared hinge p (1-b)^2 + n (1+b)^2 is least, 4 p n/(p+n), where b = (p-n)/(p+n).
 TEST_P(ExactSolverFigures, ShortRowsLeaveItToTheBias) {
   for (const double length : {1e-4, 1e-9, 1e-20, 1e-150, 0.0}) {
     for (const std::uint64_t positive : {1U, 20U, 30U}) {
@@ -242,10 +249,13 @@ TEST_P(ExactSolverFigures, ShortRowsLeaveItToTheBias) {
         tiny.rows.push_back({length * random.uniform(), length * (random.uniform() - 0.5)});
         tiny.y.push_back(i < positive ? 1 : -1);
       }
+      tiny.loss = GetParam().loss;
       const TinyData<double> data(tiny);
       const Outcome r = run(GetParam().solve, data.problem, {.gap = 1e-6, .seconds = 20});
       EXPECT_EQ(r.reason, StopReason::converged) << length << " " << positive;
-      const double best = 2 * static_cast<double>(std::min<std::uint64_t>(positive, 40 - positive));
+      const double lesser = static_cast<double>(std::min<std::uint64_t>(positive, 40 - positive));
+      const double best =
+          tiny.loss == LossKind::hinge ? 2 * lesser : 4 * lesser * (40 - lesser) / 40;
       EXPECT_NEAR(r.certificate.primal, best, 1e-4) << length << " " << positive;
     }
   }
@@ -267,7 +277,8 @@ TEST_P(ExactSolverFigures, SmallCostsMoveTheBias) {
                              .y = y,
                              .cost = std::pow(10.0, -4 * random.uniform()),
                              .bias = 1,
-                             .free_bias = true};
+                             .free_bias = true,
+                             .loss = GetParam().loss};
     const Outcome r = run(GetParam().solve, problem, {.gap = 1e-6, .seconds = 20});
     EXPECT_EQ(r.reason, StopReason::converged) << seed;
     EXPECT_LE(r.certificate.relative_gap, 1.001e-6) << seed;
@@ -276,15 +287,16 @@ TEST_P(ExactSolverFigures, SmallCostsMoveTheBias) {
 
 TEST(SolverAgreement, AllSolversFindTheSameOptimum) {
   for (const ProblemShape& shape : kShapes) {
-    const NoisyProblem sample(Precision::f32, shape);
-    std::vector<double> optima;
+    std::map<LossKind, double> optima;
     for (const SolverCase& s : solvers()) {
-      const double gap = s.gap(1e-7);
+      const NoisyProblem sample(Precision::f32, shape, s.loss);
+      const double gap = s.gap(1e-8);
       const double p =
           run(s.solve, sample.problem, {.gap = gap, .seconds = kNever}).certificate.primal;
-      optima.push_back(p);
-      EXPECT_NEAR(p, optima[0], 2 * gap * optima[0]) << s.name;
+      const double first = optima.try_emplace(s.loss, p).first->second;
+      EXPECT_NEAR(p, first, 2 * gap * first) << s.name;
     }
+    EXPECT_EQ(optima.size(), 2U);
   }
 }
 

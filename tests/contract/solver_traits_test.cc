@@ -78,6 +78,32 @@ TEST_P(EverySolver, TakesWhatItSaysAlone) {
             traits().alone.starts != Starts::at_zero);
 }
 
+TEST_P(EverySolver, TakesTheLossesItSays) {
+  for (const LossKind loss : {LossKind::hinge, LossKind::squared_hinge}) {
+    const bool takes = std::ranges::count(traits().losses, to_string(loss)) == 1;
+    TrainOptions asked = options();
+    asked.loss = loss;
+    EXPECT_EQ(asked_of(data_, asked), takes ? "" : "usage.value") << to_string(loss);
+    if (!traits().on_ranks.offered) continue;
+    EXPECT_EQ(asked_of_ranks(asked), takes ? "" : "usage.value") << to_string(loss);
+  }
+}
+
+// A refusal names the solvers that would do.
+TEST_P(EverySolver, OfOtherLossesNamesThoseThatTakeThem) {
+  TrainOptions asked = options();
+  asked.loss = LossKind::squared_hinge;
+  const Result<TrainReport> report = train(data_, asked);
+  if (report.ok()) {
+    EXPECT_EQ(report->model.origin.loss, LossKind::squared_hinge);
+    return;
+  }
+  for (const SolverTraits* const other : all_solvers()) {
+    if (std::ranges::count(other->losses, SquaredHinge::kName) == 0) continue;
+    EXPECT_NE(report.error().message.find(other->name), std::string::npos);
+  }
+}
+
 TEST_P(EverySolver, TellsStatesIfItSaysSo) {
   class CountStates final : public StateSink {
    public:

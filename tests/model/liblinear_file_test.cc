@@ -201,7 +201,10 @@ TEST_F(LiblinearFile, ExtremeNumbersComeBackBitForBit) {
 
 TEST_F(LiblinearFile, WhatIsWrittenIsOurLoss) {
   Model model = good(kTwo);
+  EXPECT_EQ(model.origin.loss, LossKind::squared_hinge);  // as kTwo says
   model.origin.solver = "auto:dual";
+  EXPECT_TRUE(written(model).starts_with("solver_type L2R_L2LOSS_SVC\nnr_class 2\n"));
+  model.origin.loss = LossKind::hinge;
   EXPECT_TRUE(written(model).starts_with(
       "solver_type L2R_L1LOSS_SVC_DUAL\nnr_class 2\nlabel 1 2\nnr_feature 3\nbias 1\nw\n0.7364"));
   model.origin.solver = "liblinear:MCSVM_CS";  // which two classes cannot be

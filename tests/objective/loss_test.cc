@@ -57,7 +57,7 @@ class LossContract : public ::testing::Test {
   Random random_{31};
 };
 
-using Losses = ::testing::Types<Hinge, testing::SquaredHinge, testing::TwoSided>;
+using Losses = ::testing::Types<Hinge, SquaredHinge, testing::TwoSided>;
 TYPED_TEST_SUITE(LossContract, Losses);
 
 TYPED_TEST(LossContract, IsConvexAndItsSlopeIsThatOfDifferences) {
@@ -208,6 +208,13 @@ TYPED_TEST(LossContract, GainAndGradientsAreThoseOfTheConjugate) {
     const double slope =
         z - (this->gain(alpha + step, upper) - this->gain(alpha - step, upper)) / (2 * step);
     EXPECT_NEAR(Loss::full_gradient(Loss::dual_gradient(z), alpha, upper), slope, 1e-7);
+    // D along a way is a quadratic, by these two.
+    const double way = upper * this->random_.uniform(), t = way / 2;
+    const double along = this->gain(alpha, upper) + t * gain_slope<Loss>(alpha, upper) -
+                         t * t / 2 * Loss::dual_curvature(alpha, upper);
+    if (alpha + t <= Loss::highest(upper) && alpha >= 0) {
+      EXPECT_NEAR(along, this->gain(alpha + t, upper), tiny);
+    }
   }
 }
 
@@ -252,6 +259,12 @@ TYPED_TEST(LossContract, ProxIsTheBestShare) {
     const double most =
         largest(std::max(Loss::kLowest, -1e4), std::min(Loss::kHighest, 1e4), worth);
     EXPECT_NEAR(worth(a), most, 1e-9 * (1 + std::abs(most))) << centre << " " << z;
+    const double nearer = Loss::prox(centre, z - 1e-6, steepness);
+    const auto inside = [](double share) {
+      return share > Loss::kLowest && share < Loss::kHighest;
+    };
+    if (!inside(a) || !inside(nearer) || a == 0 || nearer == 0) continue;
+    EXPECT_NEAR((nearer - a) / 1e-6, Loss::prox_slope(steepness), 1e-5 * (1 + steepness));
   }
 }
 
@@ -330,6 +343,8 @@ TYPED_TEST(LossContract, VectorsHaveTheBitsOfNumbers) {
 TEST(Loss, KindsHaveTheirLoss) {
   EXPECT_TRUE(
       (visit_loss(Hinge::kKind, []<class Loss>(Loss) { return std::is_same_v<Loss, Hinge>; })));
+  EXPECT_TRUE((visit_loss(SquaredHinge::kKind,
+                          []<class Loss>(Loss) { return std::is_same_v<Loss, SquaredHinge>; })));
 }
 
 }  // namespace

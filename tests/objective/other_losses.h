@@ -1,8 +1,7 @@
-// Losses that hinge does not have, to show that the contract of losses is one for others than the
-// hinge: shares without an upper bound, a bent conjugate, two breakpoints, shares below 0.
+// A loss that hinge does not have, to show that the contract of losses is one for others, too: two
+// breakpoints, shares below 0.
 #pragma once
 
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -22,101 +21,6 @@ template <class T>
 HINGE_ANYWHERE inline T smaller(T a, T b) {
   return a < b ? a : b;
 }
-
-// A row that costs nothing divides nothing by 0.
-template <class T>
-HINGE_ANYWHERE inline T at_least_tiny(T upper) {
-  const T tiny = T{} + std::numeric_limits<double>::min();
-  return larger(upper, tiny);
-}
-
-// l(z) = max(0, 1 - z)^2, l*(-a) = a^2/4 - a for a >= 0
-struct SquaredHinge {
-  static constexpr double kLowest = 0, kHighest = std::numeric_limits<double>::infinity();
-  static constexpr double kCorner = 1;
-  static constexpr bool kSmooth = true;
-  static constexpr bool kLinearGain = false;
-  static constexpr std::array<double, 0> kBreakpoints = {}, kJumps = {};
-  static constexpr double kLastSlope = 0;
-
-  template <class T>
-  HINGE_ANYWHERE static inline T value(T z) {
-    return value_by_gradient(dual_gradient(z));
-  }
-  HINGE_ANYWHERE static inline double slope(double z) { return inside(z) ? -2 * slack(z) : 0.0; }
-  HINGE_ANYWHERE static inline double curvature(double z) { return inside(z) ? 2 : 0; }
-  HINGE_ANYWHERE static inline bool inside(double z) { return z < kCorner; }
-  template <class T>
-  HINGE_ANYWHERE static inline T slack(T z) {
-    return kCorner - z;
-  }
-  template <class T>
-  HINGE_ANYWHERE static inline T dual_gradient(T z) {
-    return z - kCorner;
-  }
-  template <class T>
-  HINGE_ANYWHERE static inline T margin_of(T gradient) {
-    return gradient + kCorner;
-  }
-  template <class T>
-  HINGE_ANYWHERE static inline T value_by_gradient(T gradient) {
-    const T lacking = larger(T{}, -gradient);
-    return lacking * lacking;
-  }
-  template <class T>
-  HINGE_ANYWHERE static inline T lowest(T /*upper*/) {
-    return T{};
-  }
-  template <class T>
-  HINGE_ANYWHERE static inline T highest(T upper) {
-    const T zero = {}, any = zero + kHighest;
-    return upper > zero ? any : zero;
-  }
-  HINGE_ANYWHERE static inline double conjugate(double a) {
-    return a >= 0 ? a * a / 4 - a : kHighest;
-  }
-  template <class T>
-  HINGE_ANYWHERE static inline T dual_gain(T alpha, T upper) {
-    return alpha - alpha * alpha / (4.0 * at_least_tiny(upper));
-  }
-  template <class T>
-  HINGE_ANYWHERE static inline T full_gradient(T gradient, T alpha, T upper) {
-    return gradient + alpha / (2.0 * at_least_tiny(upper));
-  }
-  template <class T>
-  HINGE_ANYWHERE static inline T lower_bound(T alpha, T upper, T z) {
-    return dual_gain(alpha, upper) - alpha * z;
-  }
-  template <class T>
-  HINGE_ANYWHERE static inline T gap(T gradient, T alpha, T upper) {
-    return upper * value_by_gradient(gradient) - lower_bound(alpha, upper, margin_of(gradient));
-  }
-  HINGE_ANYWHERE static inline double dual_step(double alpha, double upper, double gradient,
-                                                double square, double stride = 1) {
-    const double slope = full_gradient(gradient, alpha, upper);
-    return larger(0.0, alpha - stride * slope / (square + 1 / (2 * upper)));
-  }
-  template <class T>
-  HINGE_ANYWHERE static inline T prox(T centre, T z, double steepness) {
-    return larger(T{}, (centre / steepness + slack(z)) / (1 / steepness + 0.5));
-  }
-  struct Enclosure {
-    double most = 0, doubt = 0;
-  };
-  static constexpr double kRoundings = 4;
-  static inline Enclosure enclose(double slack_of_row, double off) {
-    const double most = slack_of_row + off, least = larger(0.0, slack_of_row - off);
-    if (most <= 0) return {};
-    return {most * most, (most * most - least * least) / 2};
-  }
-  struct Gain {
-    double more = 0, less = 0;
-  };
-  static constexpr double kGainRoundings = 3;
-  static inline Gain enclose_gain(double alpha, double upper) {
-    return {alpha, alpha == 0 ? 0.0 : alpha * alpha / (4 * upper)};
-  }
-};
 
 // l(z) = max(0, |z| - 1/2), l*(-a) = |a|/2 for |a| <= 1: of regression, where z is by how much a
 // score misses.
@@ -176,6 +80,9 @@ struct TwoSided {
     const T zero = {}, half = zero + kHalf;
     return gradient + (alpha < zero ? -half : half);
   }
+  HINGE_ANYWHERE static inline double dual_curvature(double /*alpha*/, double /*upper*/) {
+    return 0;
+  }
   template <class T>
   HINGE_ANYWHERE static inline T lower_bound(T alpha, T upper, T z) {
     return dual_gain(alpha, upper) - alpha * z;
@@ -199,6 +106,7 @@ struct TwoSided {
     share = free < -width ? free + width : share;
     return larger(-one, smaller(one, share));
   }
+  HINGE_ANYWHERE static inline double prox_slope(double steepness) { return steepness; }
   struct Enclosure {
     double most = 0, doubt = 0;
   };

@@ -44,7 +44,7 @@ TEST(Certificate, BoundsTheOptimumFromBothSides) {
       std::vector<double> w(data.problem.dimension()), alpha(tiny.y.size());
       for (double& x : w) x = 4 * random.uniform() - 2;
       for (std::size_t i = 0; i < alpha.size(); ++i) {
-        alpha[i] = random.uniform() * data.problem.upper(i);
+        alpha[i] = random.uniform() * std::min(data.problem.highest(i), 3 * data.problem.upper(i));
       }
       const Certificate c = certify(data.problem, w, alpha, pool);
       EXPECT_GE(c.primal, tiny.optimum - 1e-12) << tiny.name;

@@ -44,7 +44,7 @@ void expect_enclosed() {
 
 TEST(Gain, IsEnclosed) {
   expect_enclosed<Hinge>();
-  expect_enclosed<testing::SquaredHinge>();
+  expect_enclosed<SquaredHinge>();
   expect_enclosed<testing::TwoSided>();
 }
 

@@ -84,8 +84,9 @@ double BestPoint<Loss>::inner(const Point& point) const {
 // there, whose place is that of the loss' corner.
 template <class Loss>
 void BestPoint<Loss>::add_rows(const Point& to, double sign) {
-  static_assert(std::size(Loss::kBreakpoints) == 1 && Loss::kBreakpoints[0] == Loss::kCorner &&
-                Loss::kJumps[0] == 1 && Loss::kLastSlope == 0);
+  static_assert(Loss::kSmooth ||
+                (std::size(Loss::kBreakpoints) == 1 && Loss::kBreakpoints[0] == Loss::kCorner &&
+                 Loss::kJumps[0] == 1 && Loss::kLastSlope == 0));
   const bool zero = to.w.empty();
   const double at_zero = Loss::dual_gradient(0.0);
   Breakpoints run;
@@ -101,14 +102,70 @@ void BestPoint<Loss>::add_rows(const Point& to, double sign) {
   }
 }
 
+// The first two derivatives of sum_i U_i l(z_i) along best + t (to - best), of all rows.
+template <class Loss>
+SlopeAndCurvature BestPoint<Loss>::slope_along(const Point& to, double t) const {
+  constexpr std::size_t kChains = 4;
+  const std::size_t some = DualTuning::kSumBlock;
+  const bool zero = to.w.empty();
+  const double at_zero = Loss::dual_gradient(0.0);
+  SlopeAndCurvature sum;
+  for (std::size_t from = 0; from < gradient_.size(); from += some) {
+    const std::size_t end = std::min(from + some, gradient_.size());
+    double slopes[kChains] = {}, curvatures[kChains] = {};
+    for (std::size_t i = from; i < end; ++i) {
+      const double here = gradient_[i], way = (zero ? at_zero : to.gradient[i]) - here;
+      const double margin = Loss::margin_of(here + t * way), factor = problem_.factor(i) * way;
+      slopes[i % kChains] += factor * Loss::slope(margin);
+      curvatures[i % kChains] += factor * way * Loss::curvature(margin);
+    }
+    for (const double x : slopes) sum.slope += x;
+    for (const double x : curvatures) sum.curvature += x;
+  }
+  if (comm_ != nullptr) {
+    double sums[] = {sum.slope, sum.curvature};
+    comm_->sum(sums);
+    sum = {sums[0], sums[1]};
+  }
+  return {problem_.cost * sum.slope, problem_.cost * sum.curvature};
+}
+
+// find_step() where the slope has no jumps: P = square/2 t^2 + slope t + the losses.
+template <class Loss>
+double BestPoint<Loss>::find_smooth_step(const Point& to, double square, double slope,
+                                         bool both_ways) const {
+  const auto at = [&](double t) -> SlopeAndCurvature {
+    const SlopeAndCurvature losses = slope_along(to, t);
+    return {slope + t * square + losses.slope, square + losses.curvature};
+  };
+  const SlopeAndCurvature here = at(0);
+  if (here.slope == 0 || (here.slope > 0 && !both_ways)) return 0;
+  const double sign = here.slope < 0 ? 1 : -1;
+  return sign * smooth_minimum({-std::abs(here.slope), here.curvature}, DualTuning::kFarthest,
+                               [&](double t) -> SlopeAndCurvature {
+                                 const SlopeAndCurvature there = at(sign * t);
+                                 return {sign * there.slope, there.curvature};
+                               });
+}
+
 // How far the best point of the line is, in its lengths; > 0 unless `both_ways`, 0 if there is
 // none.
 template <class Loss>
 double BestPoint<Loss>::find_step(const Point& to, double product, bool both_ways) {
   const double square = std::max(0.0, to.square - 2 * product + square_);
+  if constexpr (Loss::kSmooth) {
+    return find_smooth_step(to, square, product - square_, both_ways);
+  } else {
+    return find_bent_step(to, square, product - square_, both_ways);
+  }
+}
+
+template <class Loss>
+double BestPoint<Loss>::find_bent_step(const Point& to, double square, double first,
+                                       bool both_ways) {
   // Which way does P fall?
   for (const double sign : {1.0, -1.0}) {
-    const double slope = sign * (product - square_);
+    const double slope = sign * first;
     if (comm_ == nullptr) {
       search_.restart(square, slope);
       add_rows(to, sign);
@@ -186,6 +243,8 @@ void BestPoint<Loss>::archive(Archive& archive) {
 }
 
 template double inner_by_rows<Hinge>(std::span<const double>, std::span<const double>);
+template double inner_by_rows<SquaredHinge>(std::span<const double>, std::span<const double>);
 template class BestPoint<Hinge>;
+template class BestPoint<SquaredHinge>;
 
 }  // namespace hinge

@@ -12,6 +12,7 @@
 #include "base/archive.h"
 #include "objective/line_search.h"
 #include "objective/problem.h"
+#include "objective/smooth_search.h"
 #include "ranks/comm.h"
 #include "simd/simd.h"
 #include "solve/dual/tuning.h"
@@ -67,6 +68,9 @@ class BestPoint {
   };
   double inner(const Point& point) const;
   void add_rows(const Point& to, double sign);
+  SlopeAndCurvature slope_along(const Point& to, double t) const;
+  double find_bent_step(const Point& to, double square, double first, bool both_ways);
+  double find_smooth_step(const Point& to, double square, double slope, bool both_ways) const;
   double find_step(const Point& to, double product, bool both_ways);
   Move find_move(const Point& to, bool both_ways);
   void apply(const Move& move, const Point& to);  // to all but w

@@ -16,6 +16,7 @@
 #include "base/pool.h"
 #include "objective/free_bias.h"
 #include "objective/problem.h"
+#include "objective/smooth_search.h"
 #include "solve/dual/gradients.h"
 #include "solve/dual/lane.h"
 #include "solve/dual/tuning.h"
@@ -29,9 +30,11 @@ class DualBias {
   DualBias(const Problem& problem, Lane<Loss, Value>& lane, Gradients<Loss, Value>& gradients,
            Pool& pool)
       : problem_(problem), lane_(lane), iterate_(lane.iterate), gradients_(gradients), pool_(pool) {
-    constexpr double kFarInside = -std::numeric_limits<double>::infinity();
-    for (std::uint64_t i = 0; is_free() && i < lane.rows(); ++i) {
-      if (problem.y[i] > 0) slope_ += Loss::slope(kFarInside) * problem.factor(i);
+    if constexpr (!Loss::kSmooth) {
+      constexpr double kFarInside = -std::numeric_limits<double>::infinity();
+      for (std::uint64_t i = 0; is_free() && i < lane.rows(); ++i) {
+        if (problem.y[i] > 0) slope_ += Loss::slope(kFarInside) * problem.factor(i);
+      }
     }
   }
 
@@ -67,12 +70,11 @@ class DualBias {
 
   // Finds the best bias for a point, at which gradients without one were found.
   void find_best() {
-    std::vector<double> places(lane_.rows());  // of the bias, where losses bend
-    gradients_.for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
-      for (std::uint64_t i = begin; i < end; ++i) places[i] = -problem_.y[i] * gradients_.all()[i];
-    });
-    bias_at_w_ =
-        search_.find(places, problem_.costs, gradients_.cuts(), slope_, bias_at_w_, pool_).at;
+    if constexpr (Loss::kSmooth) {
+      find_smooth_best();
+    } else {
+      find_bent_best();
+    }
   }
   void centre_at_best() { iterate_.bias_centre = bias_at_w_; }
 
@@ -89,6 +91,52 @@ class DualBias {
   }
 
  private:
+  void find_bent_best() {
+    std::vector<double> places(lane_.rows());  // of the bias, where losses bend
+    gradients_.for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) places[i] = -problem_.y[i] * gradients_.all()[i];
+    });
+    bias_at_w_ =
+        search_.find(places, problem_.costs, gradients_.cuts(), slope_, bias_at_w_, pool_).at;
+  }
+
+  // By Newton's method from the last one on.
+  void find_smooth_best() {
+    const auto at = [&](double b) -> SlopeAndCurvature {
+      std::vector<SlopeAndCurvature> parts(gradients_.cuts().size() - 1);
+      gradients_.for_blocks([&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
+        SlopeAndCurvature part;
+        for (std::uint64_t i = begin; i < end; ++i) {
+          const double y = problem_.y[i], factor = problem_.factor(i);
+          const double margin = Loss::margin_of(gradients_.all()[i] + y * b);
+          part.slope += factor * y * Loss::slope(margin);
+          part.curvature += factor * Loss::curvature(margin);
+        }
+        parts[block] = part;
+      });
+      SlopeAndCurvature sum;
+      for (const SlopeAndCurvature& part : parts) {
+        sum.slope += part.slope;
+        sum.curvature += part.curvature;
+      }
+      return sum;
+    };
+    const double from = bias_at_w_;
+    const SlopeAndCurvature here = at(from);
+    if (!std::isfinite(here.slope)) {  // margins overflowed, for which solvers look
+      bias_at_w_ = std::numeric_limits<double>::quiet_NaN();
+      return;
+    }
+    if (here.slope == 0) return;
+    const double sign = here.slope < 0 ? 1 : -1;
+    bias_at_w_ += sign * smooth_minimum({-std::abs(here.slope), here.curvature},
+                                        std::numeric_limits<double>::infinity(),
+                                        [&](double t) -> SlopeAndCurvature {
+                                          const SlopeAndCurvature there = at(from + sign * t);
+                                          return {sign * there.slope, there.curvature};
+                                        });
+  }
+
   // Brings e back to 0 by rows between their bounds: some of them, lest it cost an epoch, each by
   // as much as the others as far as it can; then others. Where that does not do, all rows of the
   // heavier side give in proportion.

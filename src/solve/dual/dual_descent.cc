@@ -27,9 +27,6 @@ namespace {
 
 template <class Loss, class Value>
 class DualDescent {
-  // Joins, leaps and multiples of a start look for the best step where D is a quadratic of it.
-  static_assert(Loss::kLinearGain, "join.h, leaps.h and begin_at_multiple() need its curvature");
-
  public:
   DualDescent(const Problem& problem, const CsrView<Value>& m, const DualSetup& setup,
               Monitor& monitor, Pool& pool)
@@ -124,17 +121,20 @@ class DualDescent {
 
   // At the best multiple up to 1 of the start's alpha: D is never below that of 0.
   void begin_at_multiple(const Start& start) {
-    double gain = 0;
+    double gain = 0, bent = 0;  // slope and curvature of what they add to D, along multiples
     for (std::uint64_t i = 0; i < lane_.rows(); ++i) {
       if (lane_.curvature(i) == 0) continue;
       lane_.move(i, start.alpha[i]);
-      gain += Loss::dual_gain(lane_.alpha[i], problem_.upper(i));
+      const double upper = problem_.upper(i), alpha = lane_.alpha[i];
+      gain += alpha * gain_slope<Loss>(0, upper);
+      bent += alpha * alpha * Loss::dual_curvature(0, upper);
     }
     if (epochs_.on_ranks()) {
       options_.comm->sum(iterate_.w);
       gain = options_.comm->sum(gain);
+      if constexpr (!Loss::kLinearGain) bent = options_.comm->sum(bent);
     }
-    const double square = exact_.square(iterate_.w);
+    const double square = exact_.square(iterate_.w) + bent;
     const double factor = square > gain ? gain / square : 1;
     for (double& x : iterate_.w) x *= factor;
     for (std::uint64_t i = 0; i < lane_.rows(); ++i) {

@@ -13,7 +13,7 @@
 // more would have been, too large.
 //
 // Every lane calls join() with its own part and gets the same t. What it takes from the others is
-// one sum over lanes of as many numbers as w has and one more, however these come together: ranks
+// one sum over lanes of as many numbers as w has and two more, however these come together: ranks
 // exchange messages, threads would meet at a barrier, lanes that take turns would add up.
 #pragma once
 
@@ -29,6 +29,12 @@ namespace hinge {
 // values[k] becomes its sum over all lanes, the same bits for every lane. Many are 0 on each.
 using SumOverLanes = std::function<void(std::span<double>)>;
 
+// What variables add to the part of D that is not w's where they go the share t of their way:
+// slope t - curvature t^2 / 2.
+struct StepGain {
+  double slope = 0, curvature = 0;
+};
+
 class Join {
  public:
   Join(std::size_t lanes, SumOverLanes sum, const Simd& simd);
@@ -38,16 +44,16 @@ class Join {
 
   // Before they do: w, which is the same for all.
   void part(std::span<const double> w);
-  // Afterwards: w as this lane sees it becomes that of all lanes. `gain` is by how much its
-  // variables have raised the part of D that is not w's. Returns t.
-  double meet(std::span<double> w, double gain);
+  // Afterwards: w as this lane sees it becomes that of all lanes. `gain` is what its variables add
+  // to the part of D that is not w's on the way they went. Returns t.
+  double meet(std::span<double> w, const StepGain& gain);
 
  private:
   const double lanes_;
   const SumOverLanes sum_;
   const Simd& simd_;
   double stiffness_;
-  std::vector<double> from_, step_;  // w where lanes parted; v, and the gain behind it
+  std::vector<double> from_, step_;  // w where lanes parted; v, and the two of the gain behind it
 };
 
 }  // namespace hinge

@@ -1,6 +1,6 @@
 // A lane: some rows, their dual variables, and weights as these rows see them. Lanes descend
 //
-//   a_i <- clip(a_i - g_i / (sigma |x_i|^2), 0, U_i),   g_i = y_i <w, x_i> - 1
+//   a_i <- clip(a_i - g_i / (sigma |x_i|^2), 0, U_i),   g_i = y_i <w, x_i> - 1 for the hinge
 //   w   <- w + sigma (the step of a_i) y_i x_i
 //
 // by themselves, as if all others took the same steps: sigma, the stiffness, says how much of
@@ -21,6 +21,7 @@
 #include "simd/simd.h"
 #include "solve/dual/descent.h"
 #include "solve/dual/dual_point.h"
+#include "solve/dual/join.h"
 #include "solve/dual/low_precision.h"
 #include "solve/dual/tuning.h"
 #include "solve/dual/working_rows.h"
@@ -115,14 +116,15 @@ class Lane {
     return epoch(descent, low_precision.float_weights(), rules, rows_touched, stop, saw);
   }
 
-  // Returns by how much the part of D that is not w's has grown since store(), but for rows of
-  // zeros: theirs does not depend on how far lanes go.
-  double gain() const {
-    double sum = 0;
+  // Returns what the variables add to the part of D that is not w's on their way since store(), but
+  // for rows of zeros: theirs does not depend on how far lanes go.
+  StepGain gain() const {
+    StepGain sum;
     for (const Row& row : working.items()) {
       if (row.curvature == 0) continue;
-      const double upper = problem_.upper(row.row);
-      sum += Loss::dual_gain(row.alpha, upper) - Loss::dual_gain(alpha[row.row], upper);
+      const double upper = problem_.upper(row.row), from = alpha[row.row], way = row.alpha - from;
+      sum.slope += way * gain_slope<Loss>(from, upper);
+      sum.curvature += way * way * Loss::dual_curvature(from, upper);
     }
     return sum;
   }

@@ -22,7 +22,7 @@
 
 namespace hinge {
 
-// For losses whose variables add to D in proportion: the slope of a way is a sum of its steps.
+// D along a way is a quadratic of how far it goes: for losses whose conjugate is one.
 template <class Loss, class Value>
 class Leaps {
   using Item = typename WorkingRows<Value>::Item;
@@ -119,8 +119,20 @@ class Leaps {
       slope_p -= iterate_.bias() * p;
     }
     for (std::size_t k = 0; k < items.size(); ++k) {
-      slope_r += items[k].alpha - before_[k];
-      if (!first) slope_p += step_[k];
+      const double r = items[k].alpha - before_[k], p = first ? 0 : step_[k];
+      if constexpr (Loss::kLinearGain) {
+        slope_r += r;
+        slope_p += p;
+      } else {
+        const double upper = problem_.upper(items[k].row), alpha = items[k].alpha;
+        const double slope = gain_slope<Loss>(alpha, upper);
+        const double curvature = Loss::dual_curvature(alpha, upper);
+        slope_r += slope * r;
+        slope_p += slope * p;
+        rr += curvature * r * r;
+        rp += curvature * r * p;
+        pp += curvature * p * p;
+      }
     }
     const double determinant = rr * pp - rp * rp;
     double s = rr > 0 ? slope_r / rr : 0, t = 0;

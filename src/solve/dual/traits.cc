@@ -26,7 +26,7 @@ std::vector<Solution> solve_by_dual(const SolverTask& task, Pool& pool) {
 constexpr SolverTraits kDualTraits = {
     .solver = Solver::dual,
     .name = "dual",
-    .losses = kHingeAlone,
+    .losses = kAllLosses,
     .alone = {.offered = true, .free_bias = true, .starts = Starts::at_proof, .checkpoints = true},
     .on_ranks = {.offered = true, .checkpoints = true},
     .check_ranks = check_dual_ranks,

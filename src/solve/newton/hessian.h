@@ -69,10 +69,11 @@ class NewtonHessian {
     for (const Block& block : blocks_) count_ += block.terms.size();
   }
 
-  // F'' s = g, exactly or nearly; s is of no use if go() says no.
+  // F'' s = g, exactly or to about such a residual; s is of no use if go() says no.
   template <class Go>
-  void solve(double curvature, const std::vector<double>& g, std::vector<double>& s, const Go& go) {
-    if (solve_by_products(curvature, g, s, go) || !go()) return;
+  void solve(double curvature, double residual, const std::vector<double>& g,
+             std::vector<double>& s, const Go& go) {
+    if (solve_by_products(curvature, residual, g, s, go) || !go()) return;
     follow();
     s = g;
     system_.solve(curvature, s.data());
@@ -122,8 +123,8 @@ class NewtonHessian {
 
   // False: it does not pay, or did not.
   template <class Go>
-  bool solve_by_products(double curvature, const std::vector<double>& g, std::vector<double>& s,
-                         const Go& go) {
+  bool solve_by_products(double curvature, double residual, const std::vector<double>& g,
+                         std::vector<double>& s, const Go& go) {
     const auto most = static_cast<std::uint64_t>(worth_products());
     if (system_.factors() && most < std::max(NewtonTuning::kLeastProducts, products_)) return false;
     if (diagonal_.empty()) find_diagonal();
@@ -134,7 +135,7 @@ class NewtonHessian {
     }
     const std::uint64_t products = conjugate_gradients(
         [&](const std::vector<double>& x, std::vector<double>& y) { multiply(curvature, x, y); },
-        diagonal, g, {.products = most}, go, s);
+        diagonal, g, {.residual = residual, .products = most}, go, s);
     products_ = std::min(products, most);
     return products <= most || !system_.factors();
   }

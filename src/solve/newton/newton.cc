@@ -55,7 +55,10 @@ class Newton {
     }
     solution_.w = std::move(best_w_);
     if (whole_) {
-      const Buffer<double> best = whole_->take_best();
+      Buffer<double> best = whole_->take_best();
+      if constexpr (Loss::kSmooth) {
+        if (!(dual_ > 0)) best = best_multiple(std::move(best));
+      }
       whole_.reset();  // memory
       system_.reset();
       solution_.alpha.resize(m_.rows);
@@ -102,8 +105,29 @@ class Newton {
         solution_.stalled = true;
         return;
       }
-      if (!narrow_ || !work_near()) work_on_all();
+      if constexpr (Loss::kSmooth) {
+        work_on_all();
+      } else {
+        if (!narrow_ || !work_near()) work_on_all();
+      }
     }
+  }
+
+  // At first a smooth loss has statuses too large for a bound. A multiple of them has one: D is a
+  // quadratic of the factor. They are `best` itself, or those that were not kept as such.
+  Buffer<double> best_multiple(Buffer<double> best) {
+    const std::span<const double> statuses =
+        whole_->status.size() == m_.rows ? whole_->status.span() : best.span();
+    double gain = 0, bent = 0;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      const double upper = problem_.upper(i), alpha = upper * statuses[i];
+      gain += alpha * gain_slope<Loss>(0, upper);
+      bent += alpha * alpha * Loss::dual_curvature(0, upper);
+    }
+    const double factor = gain / (bent + problem_.square(whole_->v));
+    if (!(factor > 0) || !std::isfinite(factor)) return best;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) best[i] = factor * statuses[i];
+    return best;
   }
 
   // ---- The beginning: at a start, or by way of samples.
@@ -131,7 +155,7 @@ class Newton {
     } else if (climb(half_width)) {
       part.measure_margins();
     }
-    part.steepness = 0.5 / half_width;
+    part.set_steepness(0.5 / half_width);
     if (!centred) part.begin_with(part.steepness);
     part.settle();
     take_values();
@@ -209,6 +233,12 @@ class Newton {
   // Sharpens the corners once F is minimised, or softens them where that takes too long. True: the
   // centres are others now.
   bool next_centre(Part& part, bool moved, std::uint64_t& tried, double& sharpen) {
+    if constexpr (Loss::kSmooth) {  // F is P: there is nothing to centre
+      if (moved && ++tried < Tuning::kStepsOfMatrix) return false;
+      part.stale = true;
+      tried = 0;
+      return true;
+    }
     if (!moved || part.half_gradient() < Tuning::kSolvedShare * part.gap()) {
       if (tried >= Tuning::kManySteps) sharpen = Tuning::kSharpenLess;
       part.recentre();
@@ -233,13 +263,14 @@ class Newton {
       if (step == Part::Step::stopped) return;
       const bool moved = step == Part::Step::taken;
       take_values();
+      if (Loss::kSmooth && !moved) idle_ += Tuning::kIdleOfNoWay;
       if (next_centre(part, moved, tried_, sharpen_)) break;
       if (report()) {
         stopped_ = true;
         return;
       }
     }
-    narrow_ = relative_gap() < Tuning::kNarrowBelow;
+    narrow_ = !Loss::kSmooth && relative_gap() < Tuning::kNarrowBelow;
   }
 
   // Solves for the rows near the margin, where all others stay as they are, and measures what that

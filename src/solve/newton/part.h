@@ -3,13 +3,13 @@
 //
 //   status s_i(w) = prox(c_i, z_i, q), z_i = y_i <w, x_i>,  dual variable u_i s_i,
 //   F(w) = 1/2 |w|^2 + sum_i u_i (-l*(-s_i) - s_i z_i - (s_i - c_i)^2 / 2q),   F' = w - v,
-//   v = sum_i u_i s_i y_i x_i,    F'' = I + q sum_{s_i inside its range} u_i x_i x_i^T
+//   v = sum_i u_i s_i y_i x_i,    F'' = I + q' sum_{s_i inside its range} u_i x_i x_i^T
 //
-// F'' is that of a loss of straight pieces, whose statuses change by q with the margin. For the
-// hinge s_i(w) = clip(c_i + q (1 - z_i), 0, 1), and 1/2q is half the width of the corner that
-// replaces its own. The statuses are feasible for the dual at every w: each step knows how far from
-// the optimum it is. With a free bias the last coordinate is moved after each step to where sum_i
-// u_i s_i y_i = 0.
+// q' being by how much a status changes with the margin. For the hinge s_i(w) = clip(c_i + q (1 -
+// z_i), 0, 1), q' = q, and 1/2q is half the width of the corner that replaces its own. A smooth
+// loss has no corner to replace: q is so large that F is P itself, and centres do not matter. The
+// statuses are feasible for the dual at every w: each step knows how far from the optimum it is.
+// With a free bias the last coordinate is moved after each step to where sum_i u_i s_i y_i = 0.
 #pragma once
 
 #include <algorithm>
@@ -38,8 +38,6 @@ namespace hinge {
 template <class Value, class Loss>
 class NewtonPart {
   using Tuning = NewtonTuning;
-  // Between its ends a status rises with the slack by the steepness alone, and v gains what it has.
-  static_assert(Loss::kLinearGain && !Loss::kSmooth, "F'' needs the slope of its prox");
 
  public:
   // `unit`: of the costs u_i = unit c_i. To `touched` rows are added as passes touch them.
@@ -103,11 +101,22 @@ class NewtonPart {
   void begin_with(double wanted) {
     const bool few = size() < Tuning::kFewRowsByColumns * regularised_;
     const double largest = few ? Tuning::kLargestCurvatureOfFew : Tuning::kLargestCurvature;
+    if constexpr (Loss::kSmooth) {
+      set_steepness(wanted);
+      std::fill(centre.data(), centre.data() + size(), 0.0);
+      return;
+    }
     const bool large = wanted * curvature_ > largest;
     steepness = large ? largest / curvature_ : wanted;
     for (std::uint64_t i = 0; i < size(); ++i) {
       centre[i] = rows_.zero(i) ? -Loss::slope(0) : large ? 0.0 : Tuning::kFirstCentre;
     }
+    stale = true;
+  }
+
+  // Corners of this steepness; a smooth loss has none.
+  void set_steepness(double wanted) {
+    steepness = Loss::kSmooth ? Tuning::kSteepnessOfNoCorner : wanted;
     stale = true;
   }
 
@@ -168,7 +177,7 @@ class NewtonPart {
     std::vector<double> g(system_.size()), s;
     for (std::size_t j = 0; j < regularised_; ++j) g[j] = v[j] - w[j];
     if (free_) g[features_] = v[features_];
-    hessian_.solve(steepness * unit_, g, s, go);
+    hessian_.solve(Loss::prox_slope(steepness) * unit_, residual_, g, s, go);
     if (!go()) return Step::stopped;
     double down = 0, square = 0;
     for (std::size_t j = 0; j < s.size(); ++j) down += g[j] * s[j];
@@ -179,12 +188,18 @@ class NewtonPart {
     for (std::size_t j = 0; j < regularised_; ++j) square += s[j] * s[j];
     const double t = search(s.data(), -down, square);
     if (t == 0) return Step::none;
+    const double before = half_gradient();
     for (std::size_t j = 0; j < w.size(); ++j) w[j] += t * s[j];
     if (free_) {
       shift(t);
       move_bias();
     } else {
       move(t);
+    }
+    if constexpr (Loss::kSmooth) {
+      if (half_gradient() > Tuning::kSlowFall * before) {
+        residual_ = std::max(Tuning::kLeastResidual, Tuning::kResidualLess * residual_);
+      }
     }
     return Step::taken;
   }
@@ -234,7 +249,9 @@ class NewtonPart {
     archive.sized(centre, size());
     archive.sized(status, size());
     archive.sized(best_, size());
-    archive(best_is_now_, steepness, sums_.loss, sums_.gain, sums_.bound, between_, hessian_);
+    archive(best_is_now_, steepness, sums_.loss, sums_.gain, sums_.bound, between_, hessian_,
+            residual_);
+    archive.require(residual_ > 0 && residual_ < 1);
     archive.require(steepness > 0 && std::isfinite(steepness));
   }
 
@@ -349,8 +366,8 @@ class NewtonPart {
     if (std::abs(low.value) > enough) {
       // A step that would do if as many rows were between their bounds as last time.
       double by = between_ > 0 ? Tuning::kBiasBeyond * std::abs(low.value) /
-                                     (steepness * static_cast<double>(between_))
-                               : 1 / steepness;
+                                     (Loss::prox_slope(steepness) * static_cast<double>(between_))
+                               : 1 / Loss::prox_slope(steepness);
       by = std::clamp(by, Tuning::kBiasLeast, Tuning::kBiasMost);
       const double sign = low.value > 0 ? 1 : -1;
       for (int step = 0; step < Tuning::kBiasSteps; ++step, by *= Tuning::kBiasWiden) {
@@ -410,6 +427,7 @@ class NewtonPart {
   NewtonHessian<Value> hessian_;
   Buffer<double> d_, spare_, best_;
   bool best_is_now_ = false;
+  double residual_ = Tuning::kResidual;
 
  public:
   // The state; who changes it sets `stale`. v goes with the statuses, z with w.

@@ -16,7 +16,7 @@ std::vector<Solution> solve_by_newton(const SolverTask& task, Pool& pool) {
 constexpr SolverTraits kNewtonTraits = {
     .solver = Solver::newton,
     .name = "newton",
-    .losses = kHingeAlone,
+    .losses = kAllLosses,
     .alone = {.offered = true, .free_bias = true, .starts = Starts::anywhere, .checkpoints = true},
     .takes_turns = true,
     .memory = memory_of_newton,

@@ -31,6 +31,11 @@ struct NewtonTuning {
   static constexpr double kSoften = 4;
   // Beyond this steepness rounding of margins would show in statuses.
   static constexpr double kSteepest = 1e6;
+  // Smooth losses have no corner: with this steepness nothing of one is left in a double.
+  static constexpr double kSteepnessOfNoCorner = 1e300;
+  // Their steps go on with the matrix they have so many times; then it is made anew, and a state
+  // can be told. One that finds no way down counts as so many without progress.
+  static constexpr std::uint64_t kStepsOfMatrix = 2, kIdleOfNoWay = 300;
 
   // ---- Where a run begins (newton.cc, part.h).
 
@@ -132,6 +137,11 @@ struct NewtonTuning {
   // They end at a residual of this share, measured by the inverse of the diagonal. (Measured by
   // its plain length 0.1 proved far too loose on text.)
   static constexpr double kResidual = 0.1;
+  // With a smooth loss it becomes this share of what it was, but not less than the second, after a
+  // step that leaves more than the third of |F'|^2: where rows can be parted and costs are large,
+  // loose ones only follow the steepest of F (250 rows of 1000 columns, C = 1e6: a gap of 0.998
+  // after 1002 steps, and no end). No corner is sharpened there that would bring steps to an end.
+  static constexpr double kResidualLess = 0.1, kLeastResidual = 1e-12, kSlowFall = 0.25;
   // So many pairs of entries of a row without columns, and with them, are added to the matrix in
   // one unit of work.
   static constexpr double kSumFull = 40, kSumSparse = 4;

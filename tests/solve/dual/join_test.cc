@@ -22,7 +22,7 @@ TEST(Join, GoesToTheBestOfTheWay) {
   std::vector<double> w = {0, 0};
   join.part(w);
   w = {2, 4};
-  EXPECT_EQ(join.meet(w, 5), 0.25);
+  EXPECT_EQ(join.meet(w, {.slope = 5}), 0.25);
   EXPECT_EQ(w, (std::vector<double>{0.5, 1}));
 }
 
@@ -32,7 +32,7 @@ TEST(Join, KnowsWhereLanesParted) {
   std::vector<double> w = {1, -1};
   join.part(w);
   w = {3, -1};
-  EXPECT_EQ(join.meet(w, 4), 0.5);
+  EXPECT_EQ(join.meet(w, {.slope = 4}), 0.5);
   EXPECT_EQ(w, (std::vector<double>{2, -1}));
 }
 
@@ -41,11 +41,11 @@ TEST(Join, GoesNoFartherThanVariablesWentNorBack) {
   std::vector<double> w = {0};
   join.part(w);
   w = {1};
-  EXPECT_EQ(join.meet(w, 100), 1);
+  EXPECT_EQ(join.meet(w, {.slope = 100}), 1);
   EXPECT_EQ(w, std::vector<double>{1});
   join.part(w);
   w = {2};
-  EXPECT_EQ(join.meet(w, -100), 0);
+  EXPECT_EQ(join.meet(w, {.slope = -100}), 0);
   EXPECT_EQ(w, std::vector<double>{1});
 }
 
@@ -54,7 +54,7 @@ TEST(Join, MayHaveNowhereToGo) {
   Join join(3, all_alike(3), best_simd());
   std::vector<double> w = {1, 2};
   join.part(w);
-  EXPECT_EQ(join.meet(w, 0), 1);
+  EXPECT_EQ(join.meet(w, {.slope = 0}), 1);
   EXPECT_EQ(w, (std::vector<double>{1, 2}));
 }
 
@@ -64,8 +64,8 @@ TEST(Join, AddsUpTheStepsOfAllLanes) {
   EXPECT_EQ(join.stiffness(), 2.5);  // midway between 1 and 4
   std::vector<double> w = {0};
   join.part(w);
-  w = {2.5};                        // a step of 1, of each of 4 lanes
-  EXPECT_EQ(join.meet(w, 2), 0.5);  // (4 * 2) / 4^2
+  w = {2.5};                                   // a step of 1, of each of 4 lanes
+  EXPECT_EQ(join.meet(w, {.slope = 2}), 0.5);  // (4 * 2) / 4^2
   EXPECT_EQ(w, std::vector<double>{2});
 }
 
@@ -77,7 +77,7 @@ TEST(Join, StiffnessFollowsWhatWouldHaveBeenBest) {
     std::vector<double> w = {0};
     join.part(w);
     w = {join.stiffness()};
-    return join.meet(w, 4 * best);
+    return join.meet(w, {.slope = 4 * best});
   };
   EXPECT_EQ(meet(0.8), 0.8);
   EXPECT_EQ(join.stiffness(), 2.5 / 0.8);

@@ -114,7 +114,7 @@ TYPED_TEST(LaneTest, AStiffLaneTakesShortStepsThatCountForMore) {
   lane.working.lay_out(false, pool);
   epoch(lane, {.stiffness = 4});
   const double square = square_in_lanes(row_of(m, 3));
-  EXPECT_EQ(lane.gain(), 1 / square / 4);
+  EXPECT_EQ(lane.gain().slope, 1 / square / 4);
   lane.store();
   EXPECT_EQ(lane.alpha[3], 1 / square / 4);
   EXPECT_EQ(lane.squares[3], square);

@@ -49,6 +49,31 @@ TEST_P(SmoothedLoss, HingeMatchesTheDefinition) {
   }
 }
 
+// A smooth loss with no corner left in a double: statuses are twice the slack, and P itself is what
+// is bounded.
+TEST_P(SmoothedLoss, SquaredHingeIsItself) {
+  const SmoothedLoops& loops = smoothed_loops(simd(), LossKind::squared_hinge);
+  Random random(6);
+  for (std::size_t size = 0; size < 40; ++size) {
+    std::vector<double> z(size), d(size), centre(size), moved(size), status(size);
+    for (std::size_t k = 0; k < size; ++k) {
+      z[k] = 4 * random.uniform() - 1;
+      d[k] = random.uniform() - 0.5;
+      centre[k] = random.uniform();  // which does not matter
+    }
+    const SmoothedRows rows = {z.data(), d.data(), centre.data(), nullptr, size, 1e300};
+    const SmoothedSums sums = loops.move(rows, 0.3, moved.data(), status.data());
+    double loss = 0;
+    for (std::size_t k = 0; k < size; ++k) {
+      const double slack = std::max(0.0, 1 - (z[k] + 0.3 * d[k]));
+      EXPECT_EQ(status[k], 2 * slack);
+      loss += slack * slack;
+    }
+    EXPECT_NEAR(sums.loss, loss, 1e-13 * loss);
+    EXPECT_NEAR(sums.bound, loss, 1e-13 * loss);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(EveryInstructionSet, SmoothedLoss, testing::every_isa(),
                          testing::name_of_isa);
 

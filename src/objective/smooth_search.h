@@ -1,0 +1,41 @@
+// The minimum of a convex function of one number whose slope has no jumps, as sums of smooth losses
+// along a ray: Newton's method between two places where the slope has different signs. Where the
+// function is piecewise quadratic, as with the squared hinge, it ends after finitely many trials.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "objective/tuning.h"
+
+namespace hinge {
+
+// f' and f'' somewhere.
+struct SlopeAndCurvature {
+  double slope = 0, curvature = 0;
+};
+
+// The t in [0, t_max] that minimises f, of which at(t) tells slope and curvature; `here` are those
+// at 0, where the slope is negative. With rows on several ranks at(t) is a sum over all of them, so
+// that t is the same everywhere.
+template <class At>
+double smooth_minimum(const SlopeAndCurvature& here, double t_max, const At& at) {
+  double low = 0, high = std::numeric_limits<double>::infinity();
+  double t = here.curvature > 0 ? -here.slope / here.curvature : t_max;
+  if (!(t < t_max)) t = t_max;
+  if (!std::isfinite(t)) return 0;  // nothing says how far
+  for (int trial = 0; trial < SmoothSearchTuning::kTrials; ++trial) {
+    const SlopeAndCurvature there = at(t);
+    if (!(std::abs(there.slope) > SmoothSearchTuning::kEnough * -here.slope)) break;
+    (there.slope < 0 ? low : high) = t;
+    if (low >= t_max) break;
+    double next = t - there.slope / there.curvature;
+    if (!(next > low && next < high)) next = high < t_max ? low + (high - low) / 2 : 2 * t;
+    if (!(next < t_max)) next = t_max;
+    if (next == t) break;
+    t = next;
+  }
+  return t;
+}
+
+}  // namespace hinge
