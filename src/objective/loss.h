@@ -119,7 +119,7 @@ struct Hinge {
   HINGE_ANYWHERE static inline T full_gradient(T gradient, T /*alpha*/, T /*upper*/) {
     return gradient;
   }
-  // By how much that slope rises with alpha for what l* is bent; 0 where dual_gain() is linear.
+  // That slope rises so much with alpha for what l* is bent; 0 where dual_gain() is linear.
   HINGE_ANYWHERE static inline double dual_curvature(double /*alpha*/, double /*upper*/) {
     return 0;
   }
@@ -150,7 +150,7 @@ struct Hinge {
     share = share < zero ? zero : share;
     return share > one ? one : share;
   }
-  // By how much it falls with z while it is inside the range.
+  // The share falls so much with z while it is inside the range.
   HINGE_ANYWHERE static inline double prox_slope(double steepness) { return steepness; }
 
   // ---- Rounding outwards (proof/).
@@ -310,7 +310,7 @@ struct SquaredHinge {
   }
 };
 
-// By how much what alpha adds to D besides its part in -1/2 |v|^2 rises with alpha.
+// What alpha adds to D besides its part in -1/2 |v|^2 rises so much with alpha.
 template <class Loss>
 HINGE_ANYWHERE inline double gain_slope(double alpha, double upper) {
   return -Loss::full_gradient(-Loss::kCorner, alpha, upper);
