@@ -26,7 +26,7 @@ void check_in(const Range& range, Value value, std::string_view member) {
   }
 }
 
-// The same where the ends are all that is said of the range.
+// check_in() where a complaint says no more of the range than its ends.
 template <class Range, class Value>
 void check_ends(const Range& range, Value value, std::string_view member) {
   if (!range.contains(value)) {

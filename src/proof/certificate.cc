@@ -439,7 +439,7 @@ double gap_asked(const Origin& asked, double primal) {
 
 double relative_goal(const Origin& asked, double primal, double dual) {
   const double gap = gap_asked(asked, primal);
-  // With this bound P is at the target where (P - D)/P is so much.
+  // P is at the target where (P - D)/P is 1 - D/target, D being this bound.
   return asked.target > dual ? std::max(gap, 1 - dual / asked.target) : gap;
 }
 

@@ -123,7 +123,9 @@ class MemoryRows::Typed {
   // Rows of a list are read in an order that the hardware does not foresee.
   __attribute__((always_inline)) void ask_ahead(const std::vector<std::uint64_t>& list,
                                                 std::uint64_t k) const {
-    constexpr std::uint64_t kRow = 4, kPlace = 8;  // so many rows ahead
+    // So many rows ahead, as in Pegasos; not varied. With it `active` takes 0.53 of the seconds on
+    // rows like ccat to 1e-4, 0.73 on ccat.
+    constexpr std::uint64_t kRow = 4, kPlace = 8;
     if (k + kPlace >= list.size()) return;
     ahead_.place(list[k + kPlace]);
     ahead_.template row<2>(list[k + kRow], ahead_.lines());

@@ -12,7 +12,8 @@ namespace hinge {
 template <class Rows>
 class RowsAhead {
  public:
-  // Of a row so many lines of memory are asked for at most, columns and values each.
+  // At most so many lines of memory of a row are asked for, columns and values each. Not measured
+  // apart.
   static constexpr std::size_t kMostLines = 16;
 
   RowsAhead() = default;
