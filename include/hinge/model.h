@@ -53,11 +53,12 @@ struct Certificate {
 // between: theirs are shares of U_i, rounded to as few bits as the gap allows, and the certificate
 // is that of the rounded ones. docs/formats.md has the codes.
 struct Witness {
-  std::vector<std::uint8_t> states;
-  std::vector<double> free;          // where `bits` is 64
-  int bits = 64;                     // of a value in between: 16, 32 or 64
-  int exponent = 0;                  // shares are shorter than 2^exponent
-  std::vector<std::uint8_t> packed;  // where `bits` is 16 or 32: codes of shares, little-endian
+  std::vector<std::uint8_t> states = {};
+  std::vector<double> free = {};  // where `bits` is 64
+  int bits = 64;                  // of a value in between: 16, 32 or 64
+  int exponent = 0;               // shares are shorter than 2^exponent
+  // Where `bits` is 16 or 32: codes of shares, little-endian.
+  std::vector<std::uint8_t> packed = {};
   bool empty() const { return states.empty(); }
   bool operator==(const Witness&) const = default;
 };

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from . import _core
-from ._base import LinearClassifier, numbered, plain, required, seed_of
+from ._base import required, seed_of
+from ._classifier import LinearClassifier, numbered, plain
 from .data import Dataset, contiguous, to_rows
 from .model import Model
 

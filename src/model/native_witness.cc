@@ -1,10 +1,13 @@
 // The witnesses of a model file: as they are, in arrays of their own, or rounded, in a section.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
 #include <utility>
 
+#include "base/error.h"
 #include "model/native_parts.h"
 #include "proof/share_code.h"
 
@@ -48,6 +51,9 @@ void add_rounded_witnesses(Draft& draft, std::span<const BinaryProblem> problems
   std::vector<std::uint8_t> values;
   Json forms = Json::list();
   for (const BinaryProblem& p : problems) {
+    if (p.witness.bits != 16 && p.witness.bits != 32 && p.witness.bits != 64) {
+      fail("model.format", fmt::format("a witness of {} bits a value", p.witness.bits));
+    }
     const auto exact = std::as_bytes(std::span(p.witness.free));
     const auto all = is_rounded(p) ? std::as_bytes(std::span(p.witness.packed)) : exact;
     for (const std::byte byte : all) values.push_back(static_cast<std::uint8_t>(byte));

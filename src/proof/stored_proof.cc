@@ -22,7 +22,7 @@ double rounding_loss(const Problem& problem, std::span<const double> alpha,
                      std::span<const double> rounded, Comm* comm) {
   double loss = 0;
   problem.data->visit([&](const auto& m) {
-    visit_loss(problem.loss, [&]<class Loss>(Loss) {
+    visit_loss(problem.loss, [&](const auto& of) {
       for (std::uint64_t i = 0; i < m.rows; ++i) {
         const double off = rounded[i] - alpha[i];
         if (off == 0) continue;
@@ -31,7 +31,7 @@ double rounding_loss(const Problem& problem, std::span<const double> alpha,
           const auto x = static_cast<double>(m.values_of(i)[k]);
           square += x * x;
         }
-        const double bent = Loss::dual_curvature(alpha[i], problem.upper(i));
+        const double bent = of.dual_curvature(alpha[i], problem.upper(i));
         loss += off * off * (square + bent) / 2;
       }
     });
@@ -41,8 +41,8 @@ double rounding_loss(const Problem& problem, std::span<const double> alpha,
 
 }  // namespace
 
-bool rounds_witness(LossKind loss) {
-  return visit_loss(loss, []<class Loss>(Loss) { return !Loss::kLinearGain; });
+bool rounds_witness(const LossChoice& loss) {
+  return visit_loss(loss, []<class Loss>(Loss) { return Loss::kSmooth; });
 }
 
 Proof certify_as_stored(const Problem& problem, std::span<const double> w,

@@ -14,7 +14,7 @@
 namespace hinge {
 
 // Whether values in between are rounded: with a loss that leaves most of them there.
-bool rounds_witness(LossKind loss);
+bool rounds_witness(const LossChoice& loss);
 
 // certify() of w and of alpha as `witness` holds it: rounded to 16 bits; where these make out a
 // part of the gap, and a goal is missed, to 32; or as it is, and then the witness is left empty. On

@@ -20,10 +20,10 @@ enum State : unsigned { kZero = 0, kBound = 1, kFree = 2, kLower = 3 };
 constexpr int kRepairs = 2;
 
 template <class Loss>
-State state_of(double alpha, double upper) {
+State state_of(const Loss& loss, double alpha, double upper) {
   if (alpha == 0) return kZero;
-  if (alpha >= Loss::highest(upper)) return kBound;
-  return alpha <= Loss::lowest(upper) ? kLower : kFree;
+  if (alpha >= loss.highest(upper)) return kBound;
+  return alpha <= loss.lowest(upper) ? kLower : kFree;
 }
 
 void set_state(Witness& witness, std::size_t i, State state) {
@@ -41,9 +41,9 @@ State state_at(const Witness& witness, std::size_t i) {
 Witness compact(const Problem& problem, std::span<const double> alpha) {
   Witness witness;
   witness.states.resize((alpha.size() + 3) / 4);
-  visit_loss(problem.loss, [&]<class Loss>(Loss) {
+  visit_loss(problem.loss, [&](const auto& loss) {
     for (std::size_t i = 0; i < alpha.size(); ++i) {
-      const State state = state_of<Loss>(alpha[i], problem.upper(i));
+      const State state = state_of(loss, alpha[i], problem.upper(i));
       if (state == kFree) witness.free.push_back(alpha[i]);
       set_state(witness, i, state);
     }
@@ -83,14 +83,15 @@ void repair(const Problem& problem, const Witness& witness, const ShareCode& sha
 }
 
 template <class Loss>
-void round_shares(const Problem& problem, std::span<const double> alpha, Witness& witness) {
+void round_shares(const Loss& loss, const Problem& problem, std::span<const double> alpha,
+                  Witness& witness) {
   const ShareCode shares(witness.bits, Loss::kLowest < 0, witness.exponent);
   std::vector<std::uint32_t> codes;
   codes.reserve(alpha.size());
   ExactSum excess = {0, 0};  // of sum_i alpha_i y_i
   for (std::size_t i = 0; i < alpha.size(); ++i) {
     const double upper = problem.upper(i);
-    State state = state_of<Loss>(alpha[i], upper);
+    State state = state_of(loss, alpha[i], upper);
     if (state == kFree) {
       std::uint32_t code = shares.code(alpha[i] / upper);
       if (!std::isfinite(alpha_of(shares, code, upper))) code = 0;
@@ -124,16 +125,16 @@ Witness compact(const Problem& problem, std::span<const double> alpha, int bits,
   witness.bits = bits;
   witness.exponent = exponent;
   witness.states.resize((alpha.size() + 3) / 4);
-  visit_loss(problem.loss, [&]<class Loss>(Loss) { round_shares<Loss>(problem, alpha, witness); });
+  visit_loss(problem.loss, [&](const auto& loss) { round_shares(loss, problem, alpha, witness); });
   return witness;
 }
 
 int share_exponent(const Problem& problem, std::span<const double> alpha) {
   double most = 0;
-  visit_loss(problem.loss, [&]<class Loss>(Loss) {
+  visit_loss(problem.loss, [&](const auto& loss) {
     for (std::size_t i = 0; i < alpha.size(); ++i) {
       const double upper = problem.upper(i);
-      if (state_of<Loss>(alpha[i], upper) != kFree) continue;
+      if (state_of(loss, alpha[i], upper) != kFree) continue;
       const double share = std::abs(alpha[i] / upper);
       most = share > most ? share : most;
     }
@@ -183,7 +184,7 @@ class FreeValues {
 };
 
 template <class Loss>
-std::vector<double> expand_as(const Problem& problem, const Witness& witness) {
+std::vector<double> expand_as(const Loss& loss, const Problem& problem, const Witness& witness) {
   const std::size_t rows = problem.y.size();
   std::vector<double> alpha(rows);
   FreeValues values(witness, Loss::kLowest < 0);
@@ -193,8 +194,8 @@ std::vector<double> expand_as(const Problem& problem, const Witness& witness) {
     if (i >= rows || (state == kLower && !(Loss::kLowest < 0))) {
       fail("model.content", fmt::format("the witness of row {} makes no sense", i));
     }
-    const double upper = problem.upper(i), lowest = Loss::lowest(upper),
-                 highest = Loss::highest(upper);
+    const double upper = problem.upper(i), lowest = loss.lowest(upper),
+                 highest = loss.highest(upper);
     if (state != kFree) {
       alpha[i] = state == kBound ? highest : lowest;
       if (std::isfinite(alpha[i])) continue;
@@ -225,7 +226,7 @@ std::vector<double> expand(const Problem& problem, const Witness& witness) {
     fail("model.content", "the witness has values of an unknown form");
   }
   return visit_loss(problem.loss,
-                    [&]<class Loss>(Loss) { return expand_as<Loss>(problem, witness); });
+                    [&](const auto& loss) { return expand_as(loss, problem, witness); });
 }
 
 }  // namespace hinge

@@ -46,7 +46,7 @@ TEST(ShareCode, HasTwiceTheDigitsInThirtyTwoBits) {
     const ShareCode shares(32, false, exponent);
     for (int k = 0; k < 20000; ++k) {
       const double share =
-          std::ldexp(random.uniform(), exponent - static_cast<int>(random.below(30)));
+          std::ldexp(0.5 + random.uniform() / 2, exponent - static_cast<int>(random.below(31)));
       const double rounded = shares.share(shares.code(share));
       ASSERT_LE(std::abs(rounded - share), share * 0x1p-28) << share;
       ASSERT_EQ(shares.code(rounded), shares.code(share));

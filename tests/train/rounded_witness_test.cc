@@ -126,9 +126,8 @@ TEST(RoundedWitness, IsThatOfEachModelOfAPath) {
   TrainOptions options = squared(1e-3);
   options.path = {0.1, 1, 10};
   std::vector<Model> models;
-  for (TrainReport& report : train_path(data, options).value()) {
-    models.push_back(std::move(report.model));
-  }
+  const std::vector<TrainReport> reports = train_path(data, options).value();
+  for (const TrainReport& report : reports) models.push_back(report.model);
   ASSERT_TRUE(save_models(models, folder / "m").ok());
   const std::vector<Model> loaded = load_models(folder / "m").value();
   ASSERT_EQ(loaded.size(), 3U);
