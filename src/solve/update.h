@@ -30,7 +30,7 @@ template <class Loss>
 constexpr double learns_below(Update update) {
   static_assert(kLearnsByHits<Loss>);
   return update == Update::mistake ? std::numeric_limits<double>::denorm_min()
-                                   : Loss::kBreakpoints[0];
+                                   : Loss::breakpoints()[0];
 }
 
 // The margin of a row where a step finds it, and where the step would leave it were nothing learned

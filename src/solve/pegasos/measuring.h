@@ -237,7 +237,7 @@ class Measuring {
       LineSearch search = ranks_.search(square);
       search.reserve(rows_);
       for (std::uint64_t i = 0; i < rows_; ++i) {
-        search.add_loss<Loss>(problem.upper(i), 0, problem.y[i] * scores[i]);
+        search.add_loss(Loss(), problem.upper(i), 0, problem.y[i] * scores[i]);
       }
       return ranks_.minimum(square, search);
     }
