@@ -2,8 +2,9 @@
 // of the step. The dual variable of the row is U times the mean of its shares (docs/pegasos.md).
 //
 //   margin    A row inside the margin, where the loss has a slope: a sub-gradient step, a = -l'(z).
-//             Where slopes have no bound such a step could go far beyond the optimum, and its share
-//             is the one at the point that the step leads to: an implicit step.
+//             Where slopes have no bound such a step could go far beyond the optimum. The share is
+//             then the one at the point that the step leads to, an implicit step; on several rows
+//             at once the step is as long as is best (pegasos/step_length.h).
 //   mistake   The same, but only rows predicted wrongly, z <= 0: a perceptron that shrinks. A score
 //             of 0 speaks for no class, so it is a mistake; w = 0 could not begin otherwise.
 #pragma once
@@ -39,15 +40,21 @@ struct RowOfStep {
   double margin = 0, shrunk = 0, rise = 0;
 };
 
-// The share of a row of any other loss.
+// The share of a row of any other loss in a sub-gradient step.
+template <class Loss>
+double sloping_share(const Loss& loss, Update update, double margin) {
+  static_assert(!kLearnsByHits<Loss>);
+  return update == Update::mistake && !(margin <= 0) ? 0.0 : -loss.slope(margin);
+}
+
+// And in a step on this row alone.
 template <class Loss>
 double learned_share(const Loss& loss, Update update, const RowOfStep& row) {
-  static_assert(!kLearnsByHits<Loss>);
-  if (update == Update::mistake && !(row.margin <= 0)) return 0;
   if constexpr (kStepsImplicitly<Loss>) {
+    if (update == Update::mistake && !(row.margin <= 0)) return 0;
     return loss.dual_step(0.0, 1.0, loss.dual_gradient(row.shrunk), row.rise);
   } else {
-    return -loss.slope(row.margin);
+    return sloping_share(loss, update, row.margin);
   }
 }
 

@@ -65,6 +65,7 @@ StreamOptions options_of(const Model& model, const StreamOptions& options) {
   all.t0 = s.t0;
   all.class_weights = model.origin.class_weights;
   all.update = model.origin.update;
+  all.loss = model.origin.loss;
   all.labels = s.rest ? std::vector<std::int64_t>{} : model.labels;
   all.reject = model.reject;
   all.index_base = s.index_base;

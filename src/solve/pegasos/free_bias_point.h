@@ -92,7 +92,7 @@ class FreeBiasPoint {
     at.slope = factor * square_;
     for (std::uint64_t i = 0; i < rows; ++i) {
       const double y = problem_.y[i], upper = problem_.upper(i);
-      at.primal += upper * Loss::value(y * (factor * scores_[i] + at.bias));
+      at.primal += upper * loss_.value(y * (factor * scores_[i] + at.bias));
       const double passed = i == crossing.item             ? crossing.share
                             : crossing.passed(place(i), i) ? 1.0
                                                            : 0.0;
@@ -139,7 +139,7 @@ class FreeBiasPoint {
   }
 
   const Problem& problem_;
-  [[no_unique_address]] const Loss loss_ = {};
+  [[no_unique_address]] const Loss loss_ = make_loss<Loss>(problem_.loss);
   double square_;
   RowNumbers scores_;
 };

@@ -74,7 +74,7 @@ class HitShares {
   // score at the measured point.
   void of_last_half(const Problem& problem, const Counts& now, std::uint64_t steps,
                     std::uint64_t least, const MeasuredPoint& at, RowNumbers rows) const {
-    const Loss loss = {};
+    const auto loss = make_loss<Loss>(problem.loss);
     const Counts from = {halves_.both(steps, least) ? before_ : mark_, now.hyperplanes};
     const std::size_t c = rows.hyperplane;
     for (std::uint64_t i = 0; i < problem.y.size(); ++i) {

@@ -237,7 +237,7 @@ class Measuring {
       LineSearch search = ranks_.search(square);
       search.reserve(rows_);
       for (std::uint64_t i = 0; i < rows_; ++i) {
-        search.add_loss(Loss(), problem.upper(i), 0, problem.y[i] * scores[i]);
+        search.add_loss(loss_, problem.upper(i), 0, problem.y[i] * scores[i]);
       }
       return ranks_.minimum(square, search);
     }
@@ -400,7 +400,7 @@ class Measuring {
       for (std::uint64_t i = 0; i < rows_; ++i) {
         const double alpha = variable(problem, rows, i), upper = problem.upper(i);
         if (alpha == 0) continue;
-        sums[0] += alpha * gain_slope<Loss>(factor * alpha, upper);
+        sums[0] += alpha * gain_slope(loss_, factor * alpha, upper);
         sums[1] += alpha * alpha * loss_.dual_curvature(factor * alpha, upper);
       }
       ranks_.sum(sums);
@@ -430,7 +430,7 @@ class Measuring {
   }
 
   std::span<const Problem> problems_;
-  [[no_unique_address]] const Loss loss_ = {};
+  [[no_unique_address]] const Loss loss_ = make_loss<Loss>(problems_[0].loss);
   Space& passes_;
   std::uint64_t rows_;  // of this rank
   MeasuringOptions options_;

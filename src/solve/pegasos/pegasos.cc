@@ -327,7 +327,7 @@ std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const Peg
         return Pegasos<Passes<Value>, Loss>(problems, space, setup, monitors, pool).run();
       });
     }
-    assert(problems[0].loss == LossKind::hinge);  // traits.cc offers no other with a kernel
+    assert(problems[0].loss.kind == LossKind::hinge);  // traits.cc offers no other with a kernel
     KernelPasses<Value> space(m, kernel, bias, problems.size(), setup, pool);
     return Pegasos<KernelPasses<Value>, Hinge>(problems, space, setup, monitors, pool).run();
   });

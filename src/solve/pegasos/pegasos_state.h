@@ -9,8 +9,7 @@
 //     w <- min(1, radius/|w|) w                           with projection
 //
 // which is the published step of size 1/(lambda tau). How w is kept, scaled_point.h says: v gains
-// a U y x / pi for each row of A. Where steps are implicit, a row's share is that of a step on it
-// alone, and a step on k rows is the mean of those (docs/math.md).
+// a U y x / pi for each row of A.
 //
 // A free bias b (objective/problem.h) is no part of w, nor of |w|: margins are y (<w, x> + b), and
 // with cb the mean of c
@@ -42,6 +41,7 @@
 #include "solve/pegasos/rank_sums.h"
 #include "solve/pegasos/row_prefetch.h"
 #include "solve/pegasos/scaled_point.h"
+#include "solve/pegasos/step_length.h"
 #include "solve/pegasos/tuning.h"
 #include "solve/solver.h"
 #include "solve/update.h"
@@ -66,6 +66,7 @@ struct PegasosSteps {
 template <class Space, class Loss = Hinge>
 class PegasosState {
   static constexpr bool kByHits = kLearnsByHits<Loss>;
+  static constexpr bool kImplicit = kStepsImplicitly<Loss>;
   static_assert(kByHits || Space::kLinear, "with a kernel rows are hit or not");
 
  public:
@@ -85,7 +86,6 @@ class PegasosState {
                ranks_.several() ? steps.epoch
                                 : static_cast<double>(m_.rows) / static_cast<double>(steps.batch),
                steps.t0),
-        rows_of_all_(point_.base() * static_cast<double>(steps.batch)),
         squares_(passes),
         budget_(passes, steps.budget),
         counts_(m_.rows * (hyperplanes_ + 1)) {
@@ -178,15 +178,15 @@ class PegasosState {
   // How far b goes in step tau; sum: of a y U.
   double bias_move(double sum, double tau) const { return bias_step_ * sum / std::sqrt(tau); }
 
-  // What step tau learns from row i, whose label is y and whose score at w is `score`.
+  // What step tau on row i alone learns, whose label is y and whose score at w is `score`.
   Count share_of(std::uint64_t i, double y, double score, double b, double tau) {
     if constexpr (kByHits) {
       return y * (score + b) < learns_below_ ? 1 : 0;
     } else {
       RowOfStep row = {.margin = y * (score + b)};
-      if constexpr (kStepsImplicitly<Loss>) {
+      if constexpr (kImplicit) {
         row.shrunk = y * ((1 - 1 / tau) * score + b);
-        row.rise = rows_of_all_ / tau * problems_[0].upper(i) * squares_.of(i);
+        row.rise = point_.base() / tau * problems_[0].upper(i) * squares_.of(i);
       }
       return learned_share(loss_, update_, row);
     }
@@ -289,6 +289,9 @@ class PegasosState {
     score(rows);
     point_.next_step();
     find_hits(rows);
+    if constexpr (kImplicit) {
+      if (!ranks_.several()) find_length();
+    }
     for (std::size_t c = 0; c < hyperplanes_ && bias_step_ > 0; ++c) {
       point_.scale(c).b += bias_move(moves_[c], point_.tau());
     }
@@ -325,9 +328,14 @@ class PegasosState {
     point_.count_in_mean(1);
   }
 
-  // hits_: the rows that some hyperplane learns from; factors_: what they add to v.
+  // hits_: the rows that some hyperplane learns from; factors_: what they add to v. Of implicit
+  // steps what they would add, with the shares_ that are to be counted, if r were 1.
   void find_hits(std::span<const std::uint64_t> rows) {
     hits_.clear();
+    if constexpr (kImplicit) {
+      lengths_.assign(hyperplanes_, {});
+      shares_.assign(rows.size() * stride_, 0.0);
+    }
     factors_.assign(rows.size() * stride_, 0.0);
     moves_.assign(hyperplanes_, 0.0);
     double* factors = factors_.data();  // of the next hit
@@ -338,13 +346,18 @@ class PegasosState {
       bool any_hit = false;
       for (std::size_t c = 0; c < hyperplanes_; ++c) {
         const Scale& scale = point_.scale(c);
-        const double y = sign(i, c);
-        const Count share =
-            share_of(i, y, scale.s * scores_[k * stride_ + c], scale.b, point_.tau());
+        const double y = sign(i, c), score = scale.s * scores_[k * stride_ + c];
+        const Count share = share_in_set(i, y, score, scale.b);
         if (share == 0) continue;
-        counts[1 + c] += share;
         any_hit = true;
-        const double gained = y * learned(problems_[0].upper(i), share);
+        const double upper = problems_[0].upper(i), gained = y * learned(upper, share);
+        if constexpr (kImplicit) {
+          shares_[hits_.size() * stride_ + c] = share;
+          const double shrunk = y * ((1 - 1 / point_.tau()) * score + scale.b);
+          lengths_[c].add(loss_, upper * share, upper, shrunk);
+        } else {
+          counts[1 + c] += share;
+        }
         moves_[c] += gained;
         factors[c] = gained / scale.pi;
       }
@@ -353,6 +366,61 @@ class PegasosState {
       factors += stride_;
     }
     factors_.resize(hits_.size() * stride_);
+  }
+  Count share_in_set(std::uint64_t i, double y, double score, double b) {
+    if constexpr (kImplicit) {
+      return sloping_share(loss_, update_, y * (score + b));
+    } else {
+      return share_of(i, y, score, b, point_.tau());
+    }
+  }
+
+  // r of each hyperplane, by which factors and moves are multiplied then.
+  void find_length() {
+    const auto row = [this](std::uint64_t k) { return hits_[k]; };
+    change_.resize(passes_.size());  // of zeros, but in between
+    passes_.combine(hits_.size(), row, factors_.data(), change_.data());
+    scores_.resize(hits_.size() * stride_);
+    passes_.scores(hits_.size(), row, change_.data(), scores_.data());
+    clear_change();
+    lengths_of_step_.assign(hyperplanes_, 0.0);
+    for (std::size_t k = 0; k < hits_.size() * stride_; ++k) {
+      if (k % stride_ < hyperplanes_) lengths_of_step_[k % stride_] += factors_[k] * scores_[k];
+    }
+    for (std::size_t c = 0; c < hyperplanes_; ++c) {
+      const Scale& scale = point_.scale(c);
+      const double square = std::max(0.0, lengths_of_step_[c]) * scale.pi * scale.pi;
+      lengths_of_step_[c] = lengths_[c].best(point_.base() / point_.tau() * square);
+      moves_[c] *= lengths_of_step_[c];
+    }
+    for (std::size_t k = 0; k < hits_.size() * stride_; ++k) {
+      if (k % stride_ < hyperplanes_) factors_[k] *= lengths_of_step_[k % stride_];
+    }
+    count_shares();
+  }
+  void clear_change() {
+    std::uint64_t work = 0;
+    for (const std::uint64_t i : hits_) work += passes_.work(i);
+    if (work >= passes_.measuring_work()) {
+      std::ranges::fill(change_, 0.0);
+      return;
+    }
+    const auto clear = [this](std::size_t column) {
+      std::fill_n(change_.begin() + static_cast<std::ptrdiff_t>(column * stride_), stride_, 0.0);
+    };
+    for (const std::uint64_t i : hits_) {
+      const auto row = row_of(m_, i);
+      for (std::size_t k = 0; k < row.size; ++k) clear(row.columns[k]);
+    }
+    if (passes_.dimension() > m_.features) clear(m_.features);
+  }
+  void count_shares() {
+    for (std::size_t k = 0; k < hits_.size(); ++k) {
+      Count* const counts = counts_.data() + hits_[k] * (hyperplanes_ + 1);
+      for (std::size_t c = 0; c < hyperplanes_; ++c) {
+        counts[1 + c] += lengths_of_step_[c] * shares_[k * stride_ + c];
+      }
+    }
   }
 
   void add_hits(std::span<const std::uint64_t> rows) {
@@ -393,7 +461,11 @@ class PegasosState {
     passes_.combine(
         hits_.size(), [this](std::uint64_t k) { return hits_[k]; }, factors_.data(),
         change_.data());
-    ranks_.sum_columns(change_);
+    if constexpr (kImplicit) {
+      sum_with_lengths();
+    } else {
+      ranks_.sum_columns(change_);
+    }
     for (std::size_t c = 0; c < hyperplanes_; ++c) {
       const double sum = point_.scale(c).sum;
       for (std::size_t j = c; j < change_.size(); j += stride_) {
@@ -401,6 +473,26 @@ class PegasosState {
         if (point_.averaging()) point_.u()[j] += sum * change_[j];
       }
     }
+  }
+
+  // Where steps are implicit, what r follows from travels with the sum, as if it were columns.
+  void sum_with_lengths() {
+    for (const StepLength& length : lengths_) {
+      change_.push_back(length.slope());
+      change_.push_back(length.bent());
+    }
+    ranks_.sum_columns(change_);
+    lengths_of_step_.assign(hyperplanes_, 0.0);
+    for (std::size_t c = 0; c < hyperplanes_; ++c) {
+      double square = 0;
+      for (std::size_t j = c; j < passes_.size(); j += stride_) square += change_[j] * change_[j];
+      const double* const sums = change_.data() + passes_.size() + 2 * c;
+      lengths_[c].set(sums[0], sums[1]);
+      lengths_of_step_[c] = lengths_[c].best(point_.base() / point_.tau() * square);
+      for (std::size_t j = c; j < passes_.size(); j += stride_) change_[j] *= lengths_of_step_[c];
+    }
+    change_.resize(passes_.size());
+    count_shares();
   }
 
   // Whether in a step on row i some hyperplane would learn from it now.
@@ -425,13 +517,12 @@ class PegasosState {
   std::span<const Problem> problems_;
   std::size_t hyperplanes_, stride_;
   std::uint64_t batch_;
-  [[no_unique_address]] const Loss loss_ = {};
+  [[no_unique_address]] const Loss loss_ = make_loss<Loss>(problems_[0].loss);
   Update update_;
   double learns_below_ = 0;  // of the margin of a row that is hit
   bool projection_;
   RankSums ranks_;
   ScaledPoint<Space> point_;
-  double rows_of_all_;  // m, about, where there are several ranks
   RowSquares<Space> squares_;
   Budget<Space> budget_;
   double radius_ = 0;     // of the ball that steps are projected into
@@ -442,6 +533,9 @@ class PegasosState {
   RowPrefetch<typename Space::Rows, Count> prefetch_;
   std::vector<std::uint64_t> hits_;  // of the present step
   std::vector<double> scores_, factors_, more_, likely_, moves_, change_;
+  // Of implicit steps on several rows.
+  std::vector<StepLength> lengths_;
+  std::vector<double> shares_, lengths_of_step_;
 };
 
 }  // namespace hinge
