@@ -446,10 +446,9 @@ void add_stream(CLI::App& app, Action& action) {
   command->add_option("MODEL", stream->model_path,
                       "where to save at the end, on a signal, and before an error ends the run; "
                       "without it only the figures are printed");
-  add_table_options(
-      *command, stream->table,
-      {"lambda", "t0", "loss", "update", "bias", "class-weight", "reject", "max-classes", "memory",
-       "cpu"});
+  add_table_options(*command, stream->table,
+                    {"lambda", "t0", "loss", "update", "bias", "class-weight", "reject",
+                     "max-classes", "memory", "cpu"});
   command->get_option("--loss")->description(
       "what a row inside the margin costs: max(0, 1 - z), z its margin, or the square of that (one "
       "of hinge, squared_hinge; default hinge)");

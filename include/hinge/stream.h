@@ -12,9 +12,9 @@
 //   w <- (1 - 1/tau) w + a c y x / (lambda tau),     a = [y <w, x> < 1] with the hinge
 //
 // (with Update::mistake [y <w, x> <= 0]) for two classes, or for each class against the rest. With
-// the squared hinge a = 2 max(0, 1 - y <w, x>) at the new w. A step costs the nonzeros of the row. What comes out is what `train` finds with Pegasos, rows in order,
-// the last point: but nobody needs to know beforehand how many rows, columns or classes there will
-// be.
+// the squared hinge a = 2 max(0, 1 - y <w, x>) at the new w. A step costs the nonzeros of the row.
+// What comes out is what `train` finds with Pegasos, rows in order, the last point: but nobody
+// needs to know beforehand how many rows, columns or classes there will be.
 //
 // Classes come as they come, and when does not matter: the model is, bit for bit, that of a stream
 // which knew all labels from the start. For that one more hyperplane is kept, that of the class
@@ -76,9 +76,9 @@ struct StreamFigures {
   std::uint64_t rows = 0;    // learned
   std::uint64_t lines = 0;   // of the input, as set_lines() said
   std::uint64_t errors = 0;  // predicted wrongly; so is every row whose label was not known yet
-  // Sum over the rows of their losses, max(0, 1 - y <w, x>) with the hinge: of the one hyperplane of
-  // two classes, of all classes known by then, the row's own included, if there are more. The first
-  // row has that of a margin of 0.
+  // Sum over the rows of their losses, max(0, 1 - y <w, x>) with the hinge: of the one hyperplane
+  // of two classes, of all classes known by then, the row's own included, if there are more. The
+  // first row has that of a margin of 0.
   double loss = 0;
 };
 

@@ -39,8 +39,8 @@ void check_options(const StreamOptions& o, const char* id) {
   check(o.bias >= 0 && o.bias <= kMaxBias, "bias: expected a number from 0 to 1e150");
   const bool of_classes =
       visit_loss(o.loss, []<class Loss>(const Loss&) { return Loss::kLowest == 0; });
-  check(of_classes, fmt::format("loss: a stream learns classes, and {} is none of theirs",
-                                to_string(o.loss)));
+  check(of_classes,
+        fmt::format("loss: a stream learns classes, and {} is none of theirs", to_string(o.loss)));
   check(o.t0 < kMaxSteps, "t0: expected a whole number below 2^53");
   // The last step there can be must have a size.
   const double last = o.lambda * (static_cast<double>(o.t0) + static_cast<double>(kMaxSteps));

@@ -154,7 +154,8 @@ std::vector<Case> cases() {
       {"pegasos_classes_projection", Solver::pegasos, {.projection = true, .epochs = 4}, 0, 3},
       squared({"pegasos_squared", Solver::pegasos, {.epochs = 6}, 0}),
       squared({"pegasos_squared_batch", Solver::pegasos, {.batch = 7}, 0.05}),
-      squared({"pegasos_squared_classes", Solver::pegasos, {.projection = true, .epochs = 4}, 0, 3}),
+      squared(
+          {"pegasos_squared_classes", Solver::pegasos, {.projection = true, .epochs = 4}, 0, 3}),
       {"kernel_scores", Solver::pegasos, kernel(0), 0, 1, KernelWay::scores},
       {"kernel_blocks", Solver::pegasos, kernel(0), 0, 1, KernelWay::blocks},
       {"kernel_budget_scores", Solver::pegasos, kernel(20), 0, 1, KernelWay::scores},

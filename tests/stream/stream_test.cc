@@ -91,9 +91,7 @@ double difference(const Model& a, const Model& b) {
 }
 
 TrainOptions as_batch(const StreamOptions& stream) {
-  TrainOptions options = {.lambda = stream.lambda,
-                          .solver = Solver::pegasos,
-                          .bias = stream.bias};
+  TrainOptions options = {.lambda = stream.lambda, .solver = Solver::pegasos, .bias = stream.bias};
   options.loss = stream.loss;
   options.class_weights = stream.class_weights;
   options.pegasos = {.update = stream.update,

@@ -1,8 +1,8 @@
 // Primal and bound of the points of a run, exactly, and the best of both that were seen.
 //
 // The primal is that of the point, or of the best multiple of it; the bound is D at dual variables
-// made from what was learned (hit_shares.h), at the best multiple that fits their ranges. On several
-// ranks each looks at its own rows, and sums make the figures those of all.
+// made from what was learned (hit_shares.h), at the best multiple that fits their ranges. On
+// several ranks each looks at its own rows, and sums make the figures those of all.
 #pragma once
 
 #include <fmt/core.h>

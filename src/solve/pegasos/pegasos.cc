@@ -206,9 +206,7 @@ class Pegasos {
             .steps = run.steps,
             .epoch = schedule_.epoch()};
   }
-  ShareCounts<Loss> counts(const Run& run) const {
-    return {run.state.counts(), problems_.size()};
-  }
+  ShareCounts<Loss> counts(const Run& run) const { return {run.state.counts(), problems_.size()}; }
 
   bool report(std::size_t c) {
     BestSoFar& best = measuring_.best(c);

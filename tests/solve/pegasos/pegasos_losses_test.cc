@@ -361,7 +361,8 @@ TEST(PegasosLosses, StepsOnRanks) {
   }
   EXPECT_LE(distance(points[0], w), 1e-9 * norm(w));
   for (const Vector& of_rank : counts) {
-    for (std::size_t k = 0; k < of_rank.size(); k += 2) EXPECT_EQ(of_rank[k], kSteps * kBatch / 120);
+    for (std::size_t k = 0; k < of_rank.size(); k += 2)
+      EXPECT_EQ(of_rank[k], kSteps * kBatch / 120);
   }
 }
 
