@@ -25,12 +25,8 @@
 #include <string_view>
 
 #include "hinge/loss.h"
-
-#if defined(__CUDACC__)
-#define HINGE_ANYWHERE __host__ __device__
-#else
-#define HINGE_ANYWHERE __attribute__((always_inline))
-#endif
+#include "objective/logistic.h"
+#include "simd/anywhere.h"
 
 // How vectors would be handed over in calls does not matter: nothing here is called.
 #pragma GCC diagnostic push
@@ -49,6 +45,7 @@ struct Hinge {
   static constexpr double kCorner = 1;                // see above
   static constexpr bool kSmooth = false;              // whether slope() has no jumps
   static constexpr bool kLinearGain = true;           // whether dual_gain() is alpha itself
+  static constexpr bool kQuadraticGain = true;        // or at most a quadratic of alpha
   // A loss of straight pieces is, but for a constant,
   //   kLastSlope z + sum_k kJumps[k] max(0, kBreakpoints[k] - z):
   // its slope jumps by kJumps[k] at kBreakpoints[k], and is kLastSlope beyond the last of them.
@@ -191,6 +188,7 @@ struct SquaredHinge {
   static constexpr double kCorner = 1;
   static constexpr bool kSmooth = true;
   static constexpr bool kLinearGain = false;
+  static constexpr bool kQuadraticGain = true;
   static constexpr std::array<double, 0> kBreakpoints = {}, kJumps = {};
   static constexpr double kLastSlope = 0;
 
@@ -322,6 +320,8 @@ decltype(auto) visit_loss(LossKind kind, F&& f) {
   switch (kind) {
     case LossKind::squared_hinge:
       return f(SquaredHinge{});
+    case LossKind::logistic:
+      return f(Logistic{});
     case LossKind::hinge:
       break;
   }

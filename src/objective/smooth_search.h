@@ -17,16 +17,17 @@ struct SlopeAndCurvature {
 
 // The t in [0, t_max] that minimises f, of which at(t) tells slope and curvature; `here` are those
 // at 0, where the slope is negative. With rows on several ranks at(t) is a sum over all of them, so
-// that t is the same everywhere.
+// that t is the same everywhere. A slope of `enough` of that at 0 is none.
 template <class At>
-double smooth_minimum(const SlopeAndCurvature& here, double t_max, const At& at) {
+double smooth_minimum(const SlopeAndCurvature& here, double t_max, const At& at,
+                      double enough = SmoothSearchTuning::kEnough) {
   double low = 0, high = std::numeric_limits<double>::infinity();
   double t = here.curvature > 0 ? -here.slope / here.curvature : t_max;
   if (!(t < t_max)) t = t_max;
   if (!std::isfinite(t)) return 0;  // nothing says how far
   for (int trial = 0; trial < SmoothSearchTuning::kTrials; ++trial) {
     const SlopeAndCurvature there = at(t);
-    if (!(std::abs(there.slope) > SmoothSearchTuning::kEnough * -here.slope)) break;
+    if (!(std::abs(there.slope) > enough * -here.slope)) break;
     (there.slope < 0 ? low : high) = t;
     if (low >= t_max) break;
     double next = t - there.slope / there.curvature;
