@@ -529,7 +529,7 @@ Result<Solver> parse_solver(std::string_view name, std::string_view text) {
 }
 
 std::string_view to_string(LossKind loss) {
-  return visit_loss(loss, []<class Loss>(Loss) { return Loss::kName; });
+  return visit_loss(loss, []<class Loss>(const Loss&) { return Loss::kName; });
 }
 
 bool uses_pegasos(const TrainOptions& options) {

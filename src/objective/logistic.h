@@ -30,7 +30,8 @@ struct Logistic {
   static constexpr bool kSmooth = true;
   static constexpr bool kLinearGain = false;
   static constexpr bool kQuadraticGain = false;
-  static constexpr std::array<double, 0> kBreakpoints = {}, kJumps = {};
+  static constexpr std::array<double, 0> kJumps = {};
+  static constexpr std::array<double, 0> breakpoints() { return {}; }
   static constexpr double kLastSlope = 0;
 
   // Nothing overflows: e^-|z| is at most 1.

@@ -17,7 +17,7 @@ namespace hinge {
 template <class Loss>
 constexpr double learns_below(Update update) {
   return update == Update::mistake ? std::numeric_limits<double>::denorm_min()
-                                   : Loss::kBreakpoints[0];
+                                   : Loss::breakpoints()[0];
 }
 
 }  // namespace hinge

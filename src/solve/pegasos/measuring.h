@@ -201,7 +201,7 @@ class Measuring {
       LineSearch search = ranks_.search(square);
       search.reserve(rows_);
       for (std::uint64_t i = 0; i < rows_; ++i) {
-        search.add_loss<Loss>(problem.upper(i), 0, problem.y[i] * scores[i]);
+        search.add_loss(Loss(), problem.upper(i), 0, problem.y[i] * scores[i]);
       }
       found.factor = ranks_.minimum(square, search);
     }
