@@ -30,6 +30,7 @@ struct Logistic {
   static constexpr bool kSmooth = true;
   static constexpr bool kLinearGain = false;
   static constexpr bool kQuadraticGain = false;
+  static constexpr bool kSlopesEverywhere = true;
   static constexpr std::array<double, 0> kJumps = {};
   static constexpr std::array<double, 0> breakpoints() { return {}; }
   static constexpr double kLastSlope = 0;

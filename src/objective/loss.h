@@ -48,6 +48,7 @@ struct Hinge {
   static constexpr bool kSmooth = false;              // whether slope() has no jumps
   static constexpr bool kLinearGain = true;           // whether dual_gain() is alpha itself
   static constexpr bool kQuadraticGain = true;        // or at most a quadratic of alpha
+  static constexpr bool kSlopesEverywhere = false;    // whether l' < 0 everywhere, and l(z) >= -z
   // A loss of straight pieces is, but for a constant,
   //   kLastSlope z + sum_k kJumps[k] max(0, breakpoints()[k] - z):
   // its slope jumps by kJumps[k] at breakpoints()[k], and is kLastSlope beyond the last of them.
@@ -191,6 +192,7 @@ struct SquaredHinge {
   static constexpr bool kSmooth = true;
   static constexpr bool kLinearGain = false;
   static constexpr bool kQuadraticGain = true;
+  static constexpr bool kSlopesEverywhere = false;
   static constexpr std::array<double, 0> kJumps = {};
   static constexpr std::array<double, 0> breakpoints() { return {}; }
   static constexpr double kLastSlope = 0;

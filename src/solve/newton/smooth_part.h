@@ -47,7 +47,7 @@ class SmoothPart {
         regularised_(problem.regularised()),
         system_(system),
         simd_(simd),
-        loops_(smooth_loops(simd, problem.loss)),
+        loops_(smooth_loops(simd, problem.loss.kind)),
         pool_(pool),
         touched_(touched),
         cuts_(rows_.rows().cuts()),
