@@ -125,9 +125,10 @@ struct Logistic {
       return size(full) < bound ? near() : far();
     }
   }
-  // Of x, the smaller of alpha and U - alpha where that is going to be the smaller one, the slope is
-  // h = z + q (x' - x) + t with x' = U s(t): rising and convex in t <= 0. Halley's method in t, or
-  // where that would go too far Newton's, needs an exponential a trial, and never leaves the range.
+  // Of x, the smaller of alpha and U - alpha where that is going to be the smaller one, the slope
+  // is h = z + q (x' - x) + t with x' = U s(t): rising and convex in t <= 0. Halley's method in t,
+  // or where that would go too far Newton's, needs an exponential a trial, and never leaves the
+  // range.
   HINGE_ANYWHERE static inline double dual_step(double alpha, double upper, double gradient,
                                                 double square, double stride = 1) {
     constexpr int kTrials = 100;
@@ -176,7 +177,7 @@ struct Logistic {
     // Where the exponential would underflow what it is there is more than enough.
     if (high < elementary::kLeastExponent + 1) return {kFarBeyond, kFarBeyond};
     const double low = std::nextafter(slack_of_row - off, -kInfinity);
-    const double most = value(-high), least = value(-low);
+    const double most = value(-high), least = low < elementary::kLeastExponent ? 0.0 : value(-low);
     return {most, most > least ? (most - least) / 2 : 0.0 * most};
   }
 

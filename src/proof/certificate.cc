@@ -306,8 +306,8 @@ Interval bound_of_bias(const Problem& problem, const Interval& primal, const Int
     const std::array<Interval, 2> costs = costs_of_signs(problem, comm);
     const double least = std::min(costs[0].low, costs[1].low),
                  most = std::min(costs[0].high, costs[1].high);
-    const double by_margins = least > 0 ? up(primal.high / least)
-                                        : std::numeric_limits<double>::infinity();
+    const double by_margins =
+        least > 0 ? up(primal.high / least) : std::numeric_limits<double>::infinity();
     return {most > 0 ? primal.low / most + by_rows_low : by_rows_low, up(by_margins + by_rows)};
   } else {
     static_assert(!Loss::kSmooth || Loss::kLowest == 0, "its bias needs a bound of its own");

@@ -3,8 +3,8 @@
 // looked up and nothing branches. Bounds below are of the relative error, in units of u = 2^-53,
 // and count roundings; tests hold them to long doubles.
 //
-// Coefficients are those of Chebyshev interpolations of (e^r - 1 - r)/r^2 on |r| <= ln 2 / 2, and of
-// (2 artanh(s)/s - 2)/s^2 in s^2 on [0, ((sqrt 2 - 1)/(sqrt 2 + 1))^2] and on [0, 1/9].
+// Coefficients are those of Chebyshev interpolations of (e^r - 1 - r)/r^2 on |r| <= ln 2 / 2, and
+// of (2 artanh(s)/s - 2)/s^2 in s^2 on [0, ((sqrt 2 - 1)/(sqrt 2 + 1))^2] and on [0, 1/9].
 #pragma once
 
 #include <cstdint>
@@ -68,8 +68,7 @@ HINGE_ANYWHERE inline T log_near_one(T f) {
   const T s = f / (2.0 + f), x = s * s, x2 = x * x;
   const T low = 0x1.5555555555558p-1 + x * 0x1.99999999952d7p-2;
   const T middle = 0x1.2492492df281ap-2 + x * 0x1.c71c62e3f11e6p-3;
-  const T high =
-      (0x1.7462b51cb66b1p-3 + x * 0x1.39fe51a7c18f9p-3) + x2 * 0x1.2b5900de53b32p-3;
+  const T high = (0x1.7462b51cb66b1p-3 + x * 0x1.39fe51a7c18f9p-3) + x2 * 0x1.2b5900de53b32p-3;
   return f - s * (f - x * ((low + x2 * middle) + (x2 * x2) * high));
 }
 

@@ -15,8 +15,8 @@
 namespace hinge {
 namespace {
 
-constexpr int kRounds = 200'000;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int kElementaryRounds = 200'000;
+constexpr double kBeyondAll = std::numeric_limits<double>::infinity();
 
 // By how many roundings a number is off; `exact` is taken to be right.
 double roundings(double found, long double exact) {
@@ -26,7 +26,7 @@ double roundings(double found, long double exact) {
 TEST(Elementary, ExpIsAsExactAsItSays) {
   Random random(1);
   double worst = 0;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kElementaryRounds; ++round) {
     const double far = elementary::kLargestExponent - 1, u = random.uniform();
     const double size = round % 2 == 0 ? far * u : std::pow(10.0, -20 * u);
     for (const double x : {size, -size}) {
@@ -40,7 +40,7 @@ TEST(Elementary, ExpIsAsExactAsItSays) {
 TEST(Elementary, LogIsAsExactAsItSays) {
   Random random(2);
   double worst = 0;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kElementaryRounds; ++round) {
     const double x = round % 2 == 0 ? std::pow(2.0, 2044 * random.uniform() - 1022)
                                     : 1 + std::pow(10.0, -16 * random.uniform()) *
                                               (random.below(2) == 0 ? 1 : -0.6);
@@ -54,15 +54,14 @@ TEST(Elementary, LogIsAsExactAsItSays) {
 TEST(Elementary, Log1pIsAsExactAsItSays) {
   Random random(3);
   double worst = 0, worst_of_all = 0;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kElementaryRounds; ++round) {
     const double u = random.uniform(), y = round % 2 == 0 ? u : std::pow(10.0, -300 * u);
-    worst = std::max(worst, roundings(elementary::log1p_of_share(y),
-                                      std::log1p(static_cast<long double>(y))));
+    worst = std::max(
+        worst, roundings(elementary::log1p_of_share(y), std::log1p(static_cast<long double>(y))));
     for (const double other : {y, -y, 1 / std::max(y, 1e-300)}) {
       if (other == -1 || other == 0) continue;
-      worst_of_all =
-          std::max(worst_of_all, roundings(elementary::log1p(other),
-                                           std::log1p(static_cast<long double>(other))));
+      worst_of_all = std::max(worst_of_all, roundings(elementary::log1p(other),
+                                                      std::log1p(static_cast<long double>(other))));
     }
   }
   EXPECT_LT(worst, elementary::kLog1pRoundings);
@@ -75,18 +74,18 @@ TEST(Elementary, EndsAreWhatTheyAreSaidToBe) {
   EXPECT_EQ(elementary::log(1.0), 0);
   EXPECT_EQ(elementary::log1p(0.0), 0);
   EXPECT_EQ(elementary::log1p_of_share(0.0), 0);
-  for (const double x : {-1e3, -1e300, -kInfinity}) {
+  for (const double x : {-1e3, -1e300, -kBeyondAll}) {
     EXPECT_EQ(elementary::exp(x), elementary::exp(elementary::kLeastExponent));
     EXPECT_GE(elementary::exp(x), elementary::kLeastNormal);
   }
-  for (const double x : {1e3, 1e300, kInfinity}) {
+  for (const double x : {1e3, 1e300, kBeyondAll}) {
     EXPECT_EQ(elementary::exp(x), elementary::exp(elementary::kLargestExponent));
     EXPECT_TRUE(std::isfinite(elementary::exp(x)));
   }
   EXPECT_EQ(elementary::exp(std::numeric_limits<double>::denorm_min()), 1);
   EXPECT_EQ(elementary::log1p(std::numeric_limits<double>::denorm_min()),
             std::numeric_limits<double>::denorm_min());
-  EXPECT_EQ(elementary::log(kInfinity), kInfinity);
+  EXPECT_EQ(elementary::log(kBeyondAll), kBeyondAll);
   const double none = std::nan("");
   EXPECT_TRUE(std::isnan(elementary::exp(none)));
   EXPECT_TRUE(std::isnan(elementary::log(none)));

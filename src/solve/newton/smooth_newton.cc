@@ -137,8 +137,7 @@ class SmoothNewton {
         const auto step = take_step(part);
         if (step != Part::Step::taken) break;
         const double asked = monitor_.limits().gap_at(part.primal());
-        if (part.decrement() <=
-            sample_gap(size, problem_.dimension(), asked) * part.primal()) {
+        if (part.decrement() <= sample_gap(size, problem_.dimension(), asked) * part.primal()) {
           break;
         }
       }

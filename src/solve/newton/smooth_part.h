@@ -56,8 +56,8 @@ class SmoothPart {
         v_(system.size()),
         d_(size()) {
     for (Block& block : blocks_) block.v.resize(system.size());
-    for (Buffer<double>* const each : {&here_.z, &here_.share, &here_.curvature, &there_.z,
-                                       &there_.share, &there_.curvature}) {
+    for (Buffer<double>* const each :
+         {&here_.z, &here_.share, &here_.curvature, &there_.z, &there_.share, &there_.curvature}) {
       each->resize(size());
     }
     y_.resize(free_ ? size() : 0);
@@ -95,7 +95,7 @@ class SmoothPart {
   // Everything where w and margins are known.
   void settle() {
     std::fill_n(d_.data(), size(), 0.0);
-    go_along(0, w);
+    go_along({here_.z.data(), d_.data(), rows_.costs_from(0), size()}, 0);
     accept();
   }
 
@@ -157,7 +157,8 @@ class SmoothPart {
         const double a = alpha[i] * rows_.y(i);
         block.sums.gain += Loss::dual_gain(alpha[i], problem_.upper(i));
         block.sums.loss += a;
-        rows_.rows().add(1, [i](std::uint64_t) { return i; }, &a, block.v.data());
+        rows_.rows().add(
+            1, [i](std::uint64_t) { return i; }, &a, block.v.data());
       }
       if (rows_.bias() != 0) block.v[features_] += rows_.bias() * block.sums.loss;
     });
@@ -168,8 +169,7 @@ class SmoothPart {
       for (std::size_t j = 0; j < all.size(); ++j) all[j] += block.v[j];
     }
     touched_ += size();
-    return Problem::dual(problem_.square(all), gain, free_ ? sum : 0.0,
-                         free_ ? w[features_] : 0.0);
+    return Problem::dual(problem_.square(all), gain, free_ ? sum : 0.0, free_ ? w[features_] : 0.0);
   }
 
   void archive(Archive& archive) {
@@ -221,6 +221,9 @@ class SmoothPart {
       t = best_shift(all);
       to[features_] += t;
     }
+    go_along(all, t);
+  }
+  void go_along(const RowsAlongRay& all, double t) {
     for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
       go_along(all, t, begin, end, blocks_[b]);
     });
@@ -241,10 +244,9 @@ class SmoothPart {
     double factors[kRun], sum = 0;
     for (std::uint64_t from = begin; from < end; from += kRun) {
       const auto run = static_cast<std::size_t>(std::min<std::uint64_t>(kRun, end - from));
-      const SumsOfRows sums =
-          loops_.move(part_of(all, from, from + run), t,
-                      {there_.z.data() + from, there_.share.data() + from,
-                       there_.curvature.data() + from});
+      const SumsOfRows sums = loops_.move(
+          part_of(all, from, from + run), t,
+          {there_.z.data() + from, there_.share.data() + from, there_.curvature.data() + from});
       block.sums.loss += sums.loss;
       block.sums.gain += sums.gain;
       for (std::size_t k = 0; k < run; ++k) {

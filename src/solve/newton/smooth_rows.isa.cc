@@ -86,15 +86,15 @@ HINGE_INLINE SlopeOfRows smooth_slope_body(const RowsAlongRay& rows, double t) {
   return {sum_lanes(slopes), sum_lanes(curvatures)};
 }
 
-#define HINGE_SMOOTH(isa, attributes)                                          \
-  template <class Loss>                                                        \
-  attributes SumsOfRows smooth_move_##isa(const RowsAlongRay& rows, double t,  \
-                                          const RowsThere& there) {            \
-    return smooth_move_body<Loss>(rows, t, there);                             \
-  }                                                                            \
-  template <class Loss>                                                        \
+#define HINGE_SMOOTH(isa, attributes)                                             \
+  template <class Loss>                                                           \
+  attributes SumsOfRows smooth_move_##isa(const RowsAlongRay& rows, double t,     \
+                                          const RowsThere& there) {               \
+    return smooth_move_body<Loss>(rows, t, there);                                \
+  }                                                                               \
+  template <class Loss>                                                           \
   attributes SlopeOfRows smooth_slope_##isa(const RowsAlongRay& rows, double t) { \
-    return smooth_slope_body<Loss>(rows, t);                                   \
+    return smooth_slope_body<Loss>(rows, t);                                      \
   }
 #define HINGE_SMOOTH_TABLE(isa, attributes) \
   {.move = smooth_move_##isa<Loss>, .slope = smooth_slope_##isa<Loss>},
