@@ -345,7 +345,7 @@ std::vector<Row> make_rows() {
       choice({"loss", "", "NAME", "", "hinge",
               "max(0, 1 - z), z the margin of a row; its square, which LIBLINEAR and scikit-learn "
               "take unless told otherwise; or log(1 + exp(-z)), of which probabilities are made; "
-              "these two: solvers auto, dual and newton, without kernels"},
+              "these two: solvers auto, dual, newton and pegasos, without kernels"},
              loss_names(), [](Options& o, std::size_t place) { o.loss = LossKind(place); }),
       {.info = {"bias", "B", "S", "", "none",
                 "free: an intercept that is not regularised; a number: append the constant "
