@@ -343,8 +343,8 @@ std::vector<Row> make_rows() {
        .set = set_solver},
       choice({"loss", "", "NAME", "", "hinge",
               "max(0, 1 - z), z the margin of a row, or its square, which LIBLINEAR and "
-              "scikit-learn take unless told otherwise; the square: solvers auto, dual and newton, "
-              "without kernels"},
+              "scikit-learn take unless told otherwise; the square: solvers auto, dual, newton and "
+              "pegasos, without kernels"},
              loss_names(), [](Options& o, std::size_t place) { o.loss = LossKind(place); }),
       {.info = {"bias", "B", "S", "", "none",
                 "free: an intercept that is not regularised; a number: append the constant "
@@ -529,7 +529,7 @@ Result<Solver> parse_solver(std::string_view name, std::string_view text) {
 }
 
 std::string_view to_string(LossKind loss) {
-  return visit_loss(loss, []<class Loss>(Loss) { return Loss::kName; });
+  return visit_loss(loss, []<class Loss>(const Loss&) { return Loss::kName; });
 }
 
 bool uses_pegasos(const TrainOptions& options) {

@@ -31,9 +31,7 @@ void add_sections(Draft& draft, const Model& model) {
     draft.keep(array + ".ends", {classes}, std::move(names.ends));
   }
   if (model.origin.loss != LossKind::hinge) {
-    if (model.stream || !model.kernel.linear()) {
-      fail("model.format", "a stream, or a model with a kernel, has the hinge loss");
-    }
+    if (!model.kernel.linear()) fail("model.format", "a model with a kernel has the hinge loss");
     draft.add_section(kLoss, false, std::string(to_string(model.origin.loss)));
   }
   draft.add_carried(model.sections);
@@ -110,8 +108,8 @@ std::vector<Model> read_schema(const TensorFile& file, int version) {
 LossKind read_loss(const TensorFile& file) {
   const std::string& name = file.field(std::string(kSectionPrefix) + kLoss);
   if (name != to_string(LossKind::squared_hinge)) file.reject("header", "unknown loss");
-  if (file.has_field("stream") || file.has_field("kernel")) {
-    file.reject("content", "a stream or a kernel with another loss than the hinge");
+  if (file.has_field("kernel")) {
+    file.reject("content", "a kernel with another loss than the hinge");
   }
   return LossKind::squared_hinge;
 }

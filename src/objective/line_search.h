@@ -72,11 +72,12 @@ class LineSearch {
   }
   // The loss of one row along the ray: u l(z + t dz).
   template <class Loss>
-  void add_loss(double u, double z, double dz) {
+  void add_loss(const Loss& loss, double u, double z, double dz) {
     static_assert(!Loss::kSmooth);
     if constexpr (Loss::kLastSlope != 0) slope_ += u * Loss::kLastSlope * dz;
-    for (std::size_t k = 0; k < std::size(Loss::kBreakpoints); ++k) {
-      add(u * Loss::kJumps[k], Loss::kBreakpoints[k] - z, -dz);
+    const auto breakpoints = loss.breakpoints();
+    for (std::size_t k = 0; k < std::size(breakpoints); ++k) {
+      add(u * Loss::kJumps[k], breakpoints[k] - z, -dz);
     }
   }
 

@@ -1,7 +1,8 @@
 // What a row costs: a loss l(z) of its margin z = y <w, x>, convex, and everything that solvers,
-// line searches and certificates ask of it. A loss is one struct of formulas without state, for the
-// host and for devices; nobody else writes them out. tests/objective/loss_test.cc holds each of
-// them to what is said here.
+// line searches and certificates ask of it. A loss is one struct of formulas, for the host and for
+// devices; nobody else writes them out. It may have numbers of its own, so formulas are asked of an
+// object (visit_loss(), make_loss()); constants and ranges are those of its type.
+// tests/objective/loss_test.cc holds each of them to what is said here.
 //
 //   P(w) = 1/2 |w|^2 + sum_i U_i l(z_i),     D(alpha) = sum_i -U_i l*(-a_i) - 1/2 |v|^2,
 //   v = sum_i alpha_i y_i x_i,               alpha_i = U_i a_i,  l*(-a) = sup_z (-a z - l(z))
@@ -23,6 +24,7 @@
 #include <array>
 #include <limits>
 #include <string_view>
+#include <type_traits>
 
 #include "hinge/loss.h"
 
@@ -50,10 +52,10 @@ struct Hinge {
   static constexpr bool kSmooth = false;              // whether slope() has no jumps
   static constexpr bool kLinearGain = true;           // whether dual_gain() is alpha itself
   // A loss of straight pieces is, but for a constant,
-  //   kLastSlope z + sum_k kJumps[k] max(0, kBreakpoints[k] - z):
-  // its slope jumps by kJumps[k] at kBreakpoints[k], and is kLastSlope beyond the last of them.
-  static constexpr double kBreakpoints[] = {1.0};
-  static constexpr double kJumps[] = {1.0};
+  //   kLastSlope z + sum_k kJumps[k] max(0, breakpoints()[k] - z):
+  // its slope jumps by kJumps[k] at breakpoints()[k], and is kLastSlope beyond the last of them.
+  static constexpr std::array<double, 1> kJumps = {1.0};
+  static constexpr std::array<double, 1> breakpoints() { return {1.0}; }
   static constexpr double kLastSlope = 0;
 
   // ---- The loss of a margin.
@@ -68,7 +70,7 @@ struct Hinge {
   // l''(z), where there is one.
   HINGE_ANYWHERE static inline double curvature(double /*z*/) { return 0; }
   // Whether l'(z) is not 0: then the row has a part in the gradient of P.
-  HINGE_ANYWHERE static inline bool inside(double z) { return z < kBreakpoints[0]; }
+  HINGE_ANYWHERE static inline bool inside(double z) { return z < kCorner; }
 
   // ---- Margins as they are kept.
 
@@ -191,7 +193,8 @@ struct SquaredHinge {
   static constexpr double kCorner = 1;
   static constexpr bool kSmooth = true;
   static constexpr bool kLinearGain = false;
-  static constexpr std::array<double, 0> kBreakpoints = {}, kJumps = {};
+  static constexpr std::array<double, 0> kJumps = {};
+  static constexpr std::array<double, 0> breakpoints() { return {}; }
   static constexpr double kLastSlope = 0;
 
   template <class T>
@@ -312,20 +315,40 @@ struct SquaredHinge {
 
 // What alpha adds to D besides its part in -1/2 |v|^2 rises so much with alpha.
 template <class Loss>
-HINGE_ANYWHERE inline double gain_slope(double alpha, double upper) {
-  return -Loss::full_gradient(-Loss::kCorner, alpha, upper);
+HINGE_ANYWHERE inline double gain_slope(const Loss& loss, double alpha, double upper) {
+  return -loss.full_gradient(-Loss::kCorner, alpha, upper);
 }
 
-// Calls f with the loss of this kind.
+// A loss by its kind and the numbers that are its state.
+struct LossChoice {
+  LossKind kind = LossKind::hinge;
+  double epsilon = 0;
+
+  constexpr LossChoice(LossKind of = LossKind::hinge, double width = 0)
+      : kind(of), epsilon(width) {}
+  bool operator==(const LossChoice&) const = default;
+};
+
+// The loss of this type with the numbers chosen, if it has any.
+template <class Loss>
+HINGE_ANYWHERE inline Loss make_loss(const LossChoice& choice) {
+  if constexpr (std::is_empty_v<Loss>) {
+    return {};
+  } else {
+    return {choice.epsilon};
+  }
+}
+
+// Calls f with the loss chosen.
 template <class F>
-decltype(auto) visit_loss(LossKind kind, F&& f) {
-  switch (kind) {
+decltype(auto) visit_loss(const LossChoice& choice, F&& f) {
+  switch (choice.kind) {
     case LossKind::squared_hinge:
-      return f(SquaredHinge{});
+      return f(make_loss<SquaredHinge>(choice));
     case LossKind::hinge:
       break;
   }
-  return f(Hinge{});
+  return f(make_loss<Hinge>(choice));
 }
 
 }  // namespace hinge

@@ -36,16 +36,17 @@ struct Problem {
   double cost = 1;                     // C
   double bias = 0;                     // S; 0 = none
   bool free_bias = false;              // not regularised; then S = 1
-  LossKind loss = LossKind::hinge;
+  LossChoice loss = {};
+  std::span<const double> targets = {};  // of a loss of regression: t_i
 
   double factor(std::uint64_t i) const { return costs.empty() ? 1 : costs[i]; }           // c_i
   double upper(std::uint64_t i) const { return costs.empty() ? cost : cost * costs[i]; }  // U_i
   // The bounds of dual variable i, which may be infinite.
   double lowest(std::uint64_t i) const {
-    return visit_loss(loss, [&]<class Loss>(Loss) { return Loss::lowest(upper(i)); });
+    return visit_loss(loss, [&](const auto& of) { return of.lowest(upper(i)); });
   }
   double highest(std::uint64_t i) const {
-    return visit_loss(loss, [&]<class Loss>(Loss) { return Loss::highest(upper(i)); });
+    return visit_loss(loss, [&](const auto& of) { return of.highest(upper(i)); });
   }
   std::size_t dimension() const { return data->features() + (bias != 0 ? 1 : 0); }
   // The coordinates of w that count in |w|^2, which are the first.

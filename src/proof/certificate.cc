@@ -113,8 +113,8 @@ struct LossPart {
 
 // This sums the losses of the rows begin .. end - 1.
 template <class Loss, bool twice, class Value>
-LossPart loss(const Problem& problem, const CsrView<Value>& m, std::span<const double> w,
-              std::uint64_t begin, std::uint64_t end) {
+LossPart loss_part(const Loss& loss, const Problem& problem, const CsrView<Value>& m,
+                   std::span<const double> w, std::uint64_t begin, std::uint64_t end) {
   const double constant = problem.bias == 0 ? 0.0 : problem.bias * w.back();
   LossPart part, few;
   for (std::uint64_t i = begin; i < end; ++i) {
@@ -122,12 +122,12 @@ LossPart loss(const Problem& problem, const CsrView<Value>& m, std::span<const d
     const Slack slack =
         twice ? long_slack_of<Loss>(problem, m, i, w) : slack_of<Loss>(problem, m, i, w, constant);
     const double upper = problem.upper(i);
-    const auto [most, doubt] = Loss::enclose(slack.value, slack.off);
+    const auto [most, doubt] = loss.enclose(slack.value, slack.off);
     if (most != 0 && upper > 0) {  // also where it is no number
-      const double loss = upper * most;
-      few.loss += loss;
+      const double lost = upper * most;
+      few.loss += lost;
       few.doubt += upper * doubt;
-      few.underflows += loss < std::numeric_limits<double>::min() ? 1 : 0;
+      few.underflows += lost < std::numeric_limits<double>::min() ? 1 : 0;
     }
     if ((i + 1 - begin) % kSumBlock == 0 || i + 1 == end) {  // many are added up in two steps
       part.loss += few.loss;
@@ -274,14 +274,14 @@ void join(std::vector<Combination>& parts) {
 // several ranks one of u a rank more. sum_i alpha_i |x_i| is at most the root of sum_i alpha_i
 // times sum_i alpha_i |x_i|^2.
 template <class Loss, bool twice>
-Interval dual_value(const Problem& problem, std::span<const double> alpha,
+Interval dual_value(const Loss& loss, const Problem& problem, std::span<const double> alpha,
                     std::vector<Combination>& parts, const Interval& primal,
                     const Interval& longest, Comm* comm) {
   join(parts);
   Combination& all = parts[0];
   std::vector<double>& v = all.chunk;
   if (problem.free_bias) v.back() = all.bias.sum + all.bias.error;
-  const GainSums own = gain_of<Loss>(problem, alpha);
+  const GainSums own = gain_of(loss, problem, alpha);
   double sums[] = {sum_of(alpha, [](double a) { return std::abs(a); }),
                    own.more,
                    own.less,
@@ -342,8 +342,8 @@ Interval dual_value(const Problem& problem, std::span<const double> alpha,
 }
 
 template <class Loss, bool twice>
-Proof prove(const Problem& problem, std::span<const double> w, std::span<const double> alpha,
-            bool bounded, Pool& pool, Comm* comm) {
+Proof prove(const Loss& loss, const Problem& problem, std::span<const double> w,
+            std::span<const double> alpha, bool bounded, Pool& pool, Comm* comm) {
   const std::vector<std::uint64_t> cuts = cut_rows(*problem.data);
   const std::size_t blocks = cuts.size() - 1;
   std::vector<LossPart> losses(blocks);
@@ -361,8 +361,8 @@ Proof prove(const Problem& problem, std::span<const double> w, std::span<const d
                             end = cuts[blocks * (block + 1) / parts];
         sums[block] = combine<twice>(problem, m, alpha, begin, end, pool);
       } else {
-        losses[block - parts] =
-            loss<Loss, twice>(problem, m, w, cuts[block - parts], cuts[block - parts + 1]);
+        losses[block - parts] = loss_part<Loss, twice>(loss, problem, m, w, cuts[block - parts],
+                                                       cuts[block - parts + 1]);
       }
     });
   });
@@ -388,13 +388,13 @@ Proof prove(const Problem& problem, std::span<const double> w, std::span<const d
     depth = comm->max(depth) + comm->size();
   }
   const Interval half = half_square(w.first(problem.regularised()));
-  const Interval loss = enclose_sum(all.loss, depth, all.underflows);
+  const Interval lost = enclose_sum(all.loss, depth, all.underflows);
   const double doubt = up(2 * enclose_sum(all.doubt, depth, all.underflows).high);
-  const Interval primal = {std::max(0.0, down(half.low + std::max(0.0, down(loss.low - doubt)))),
-                           loss.high == 0 ? half.high : up(half.high + loss.high)};
+  const Interval primal = {std::max(0.0, down(half.low + std::max(0.0, down(lost.low - doubt)))),
+                           lost.high == 0 ? half.high : up(half.high + lost.high)};
   if (!bounded) return make_proof(primal, nullptr);
   const Interval longest = enclose_sum(all.square, all.most + 1, all.most);
-  const Interval dual = dual_value<Loss, twice>(problem, alpha, sums, primal, longest, comm);
+  const Interval dual = dual_value<Loss, twice>(loss, problem, alpha, sums, primal, longest, comm);
   return make_proof(primal, &dual);
 }
 
@@ -472,12 +472,12 @@ Proof certify(const Problem& problem, std::span<const double> w, std::span<const
   const bool bounded = comm == nullptr
                            ? !alpha.empty()
                            : comm->sum(alpha.size() == problem.y.size() ? 0.0 : 1.0) == 0;
-  return visit_loss(problem.loss, [&]<class Loss>(Loss) {
-    Proof proof = prove<Loss, false>(problem, w, alpha, bounded, pool, comm);
+  return visit_loss(problem.loss, [&]<class Loss>(const Loss& loss) {
+    Proof proof = prove<Loss, false>(loss, problem, w, alpha, bounded, pool, comm);
     const double rounding = proof.rounding();
     const double most = problem.data->nonzeros() <= kFewValues ? kMostOfFew : most_rounding(gap);
     if (comm == nullptr && rounding > most * proof.primal) {
-      proof = prove<Loss, true>(problem, w, alpha, bounded, pool, nullptr);
+      proof = prove<Loss, true>(loss, problem, w, alpha, bounded, pool, nullptr);
     }
     proof.plain_rounding = rounding;
     return proof;

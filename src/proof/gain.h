@@ -16,10 +16,10 @@ struct GainSums {
 // sum_i -U_i l*(-alpha_i / U_i). A term goes through Loss::kGainRoundings operations and the
 // additions of sum_depth().
 template <class Loss>
-GainSums gain_of(const Problem& problem, std::span<const double> alpha) {
+GainSums gain_of(const Loss& loss, const Problem& problem, std::span<const double> alpha) {
   GainSums sums, block;
   for (std::size_t i = 0; i < alpha.size(); ++i) {
-    const auto [more, less] = Loss::enclose_gain(alpha[i], problem.upper(i));
+    const auto [more, less] = loss.enclose_gain(alpha[i], problem.upper(i));
     block.more += more;
     block.less += less;
     if ((i + 1) % kSumBlock != 0 && i + 1 != alpha.size()) continue;

@@ -212,7 +212,7 @@ class KernelProof {
 
   // sum_i U_i l(y_i score_i) for each problem
   template <class Loss>
-  std::vector<Interval> losses() const {
+  std::vector<Interval> losses(const Loss& loss) const {
     const std::size_t planes = problems_.size();
     const std::vector<double> sums = visit_pairs([&](const auto& m, const auto& s) {
       return sum_of_tasks(
@@ -233,7 +233,7 @@ class KernelProof {
                 const double off =
                     1.001 * (score.off(static_cast<double>(s.rows)) + 2 * Loss::kCorner * kUnit);
                 const auto [most, doubt] =
-                    Loss::enclose(Loss::slack(problem.y[i] * score.value), off);
+                    loss.enclose(loss.slack(problem.y[i] * score.value), off);
                 if (most == 0) continue;
                 out[kNumbers * c] += problem.upper(i) * most;
                 out[kNumbers * c + 1] += problem.upper(i) * doubt;
@@ -384,8 +384,8 @@ std::vector<Proof> certify(std::span<const Problem> problems, const KernelFuncti
   const std::vector<Interval> squares = proof.squares();
   const std::vector<Interval> duals =
       kernel.positive_definite() ? proof.squares(alphas) : std::vector<Interval>();
-  return visit_loss(problems[0].loss, [&]<class Loss>(Loss) {
-    const std::vector<Interval> losses = proof.losses<Loss>();
+  return visit_loss(problems[0].loss, [&]<class Loss>(const Loss& loss) {
+    const std::vector<Interval> losses = proof.losses(loss);
     std::vector<Proof> proofs;
     for (std::size_t c = 0; c < problems.size(); ++c) {
       const Interval primal = {down(squares[c].low / 2 + losses[c].low),
@@ -395,7 +395,7 @@ std::vector<Proof> certify(std::span<const Problem> problems, const KernelFuncti
         continue;
       }
       const auto rows = static_cast<double>(alphas[c].size());
-      const GainSums sums = gain_of<Loss>(problems[c], alphas[c]);
+      const GainSums sums = gain_of(loss, problems[c], alphas[c]);
       const Interval gain = enclose_gain<Loss>(sums, rows, sum_depth(alphas[c].size()));
       Interval dual = {down(gain.low - up(duals[c].high / 2)),
                        up(gain.high - std::max(0.0, down(duals[c].low / 2)))};

@@ -66,8 +66,9 @@ struct SolverTask {
 struct SolverTraits {
   Solver solver;
   std::string_view name;
-  OptionGroup options = OptionGroup::common;      // that it has besides those of all
-  std::span<const std::string_view> losses = {};  // their names
+  OptionGroup options = OptionGroup::common;                  // that it has besides those of all
+  std::span<const std::string_view> losses = {};              // their names,
+  std::span<const std::string_view> losses_with_kernel = {};  // and with a kernel
   Abilities alone = {}, on_ranks = {}, with_kernel = {};
   // Refuses what only this solver can be asked for and several ranks cannot do. It may be none.
   void (*check_ranks)(const AskedOfRanks& asked) = nullptr;

@@ -86,10 +86,10 @@ class PreciseDescent {
     score.add(-y * Loss::kCorner);  // before anything is rounded to a double
     const double gradient = y * score.value();
     if (square == 0) return 0;
-    const double next = Loss::dual_step(alpha_[i], upper, gradient, square);
+    const double next = loss_.dual_step(alpha_[i], upper, gradient, square);
     const ExactSum move = two_sum(next, -alpha_[i]);
-    const double slope = Loss::full_gradient(gradient, alpha_[i], upper);
-    const double curvature = square + Loss::dual_curvature(alpha_[i], upper);
+    const double slope = loss_.full_gradient(gradient, alpha_[i], upper);
+    const double curvature = square + loss_.dual_curvature(alpha_[i], upper);
     const double gain = -(slope + curvature * move.sum / 2) * move.sum;
     if (!(gain > 0)) return 0;
     alpha_[i] = next;
@@ -107,6 +107,7 @@ class PreciseDescent {
   }
 
   const Problem& problem_;
+  [[no_unique_address]] const Loss loss_ = make_loss<Loss>(problem_.loss);
   const CsrView<Value>& m_;
   std::vector<double>& alpha_;
   std::vector<TwoDoubles> w_;

@@ -73,7 +73,8 @@ inline std::vector<SolverCase> solvers() {
           {"focus", planes<Solver::focus>},
           {"dual_squared", dual, 0, LossKind::squared_hinge},
           {"dual_in_floats_squared", dual_in_floats, 0, LossKind::squared_hinge},
-          {"newton_squared", solve_newton, 0, LossKind::squared_hinge}};
+          {"newton_squared", solve_newton, 0, LossKind::squared_hinge},
+          {"pegasos_squared", pegasos, 1e-3, LossKind::squared_hinge}};
 }
 inline std::vector<SolverCase> exact_solvers() {
   std::vector<SolverCase> exact = solvers();

@@ -26,7 +26,7 @@ const Certificate& optimum(const NoisyProblem& sample) {
   static std::map<Key, Certificate> known;
   const Problem& problem = sample.problem;
   const Key key{problem.data->rows(), problem.data->features(), problem.free_bias,
-                problem.data->view().index(), problem.loss};
+                problem.data->view().index(), problem.loss.kind};
   const auto found = known.find(key);
   if (found != known.end()) return found->second;
   return known[key] = run(dual, problem, {.gap = 1e-11, .seconds = kNever}).certificate;

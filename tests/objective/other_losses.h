@@ -2,6 +2,7 @@
 // breakpoints, shares below 0.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -30,8 +31,8 @@ struct TwoSided {
   static constexpr double kCorner = 0;
   static constexpr bool kSmooth = false;
   static constexpr bool kLinearGain = false;
-  static constexpr double kBreakpoints[] = {-kHalf, kHalf};
-  static constexpr double kJumps[] = {1, 1};
+  static constexpr std::array<double, 2> kJumps = {1, 1};
+  static constexpr std::array<double, 2> breakpoints() { return {-kHalf, kHalf}; }
   static constexpr double kLastSlope = 1;
 
   template <class T>

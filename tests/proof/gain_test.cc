@@ -14,7 +14,7 @@ namespace hinge {
 namespace {
 
 template <class Loss>
-void expect_enclosed() {
+void expect_enclosed(const Loss& loss) {
   Random random(8);
   for (const std::size_t rows : {0U, 1U, 511U, 512U, 2000U}) {
     std::vector<double> costs(rows), alpha(rows);
@@ -26,12 +26,12 @@ void expect_enclosed() {
       alpha[i] = upper * (lowest + (std::min(Loss::kHighest, 9.0) - lowest) * random.uniform());
       if (upper == 0) continue;
       // By the conjugate in long doubles, of which a double's rounding is left.
-      const auto [more, less] = Loss::enclose_gain(alpha[i], upper);
+      const auto [more, less] = loss.enclose_gain(alpha[i], upper);
       gain += static_cast<long double>(more) - static_cast<long double>(less);
       size += static_cast<long double>(more + less);
     }
     const Problem problem = {.costs = costs, .cost = 0.3};
-    const GainSums sums = gain_of<Loss>(problem, alpha);
+    const GainSums sums = gain_of(loss, problem, alpha);
     EXPECT_GE(sums.more, 0);
     EXPECT_GE(sums.less, 0);
     const Interval found =
@@ -43,9 +43,9 @@ void expect_enclosed() {
 }
 
 TEST(Gain, IsEnclosed) {
-  expect_enclosed<Hinge>();
-  expect_enclosed<SquaredHinge>();
-  expect_enclosed<testing::TwoSided>();
+  expect_enclosed(Hinge());
+  expect_enclosed(SquaredHinge());
+  expect_enclosed(testing::TwoSided());
 }
 
 }  // namespace

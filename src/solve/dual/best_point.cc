@@ -85,7 +85,7 @@ double BestPoint<Loss>::inner(const Point& point) const {
 template <class Loss>
 void BestPoint<Loss>::add_rows(const Point& to, double sign) {
   static_assert(Loss::kSmooth ||
-                (std::size(Loss::kBreakpoints) == 1 && Loss::kBreakpoints[0] == Loss::kCorner &&
+                (std::size(Loss::kJumps) == 1 && Loss::breakpoints()[0] == Loss::kCorner &&
                  Loss::kJumps[0] == 1 && Loss::kLastSlope == 0));
   const bool zero = to.w.empty();
   const double at_zero = Loss::dual_gradient(0.0);
@@ -116,8 +116,8 @@ SlopeAndCurvature BestPoint<Loss>::slope_along(const Point& to, double t) const 
     for (std::size_t i = from; i < end; ++i) {
       const double here = gradient_[i], way = (zero ? at_zero : to.gradient[i]) - here;
       const double margin = Loss::margin_of(here + t * way), factor = problem_.factor(i) * way;
-      slopes[i % kChains] += factor * Loss::slope(margin);
-      curvatures[i % kChains] += factor * way * Loss::curvature(margin);
+      slopes[i % kChains] += factor * loss_.slope(margin);
+      curvatures[i % kChains] += factor * way * loss_.curvature(margin);
     }
     for (const double x : slopes) sum.slope += x;
     for (const double x : curvatures) sum.curvature += x;
@@ -199,7 +199,8 @@ typename BestPoint<Loss>::Move BestPoint<Loss>::find_move(const Point& to, bool 
   if (t == 0) return {};
   double loss =
       problem_.cost * descent_loops(simd_, Loss::kKind)
-                          .loss_along(gradient_.data(), to.w.empty() ? nullptr : to.gradient.data(),
+                          .loss_along(problem_.loss, gradient_.data(),
+                                      to.w.empty() ? nullptr : to.gradient.data(),
                                       problem_.costs.empty() ? nullptr : problem_.costs.data(),
                                       gradient_.size(), t);
   if (comm_ != nullptr) loss = comm_->sum(loss);

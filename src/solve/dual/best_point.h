@@ -78,6 +78,7 @@ class BestPoint {
   void begin_at(const Point& point);
 
   const Problem& problem_;
+  [[no_unique_address]] const Loss loss_ = make_loss<Loss>(problem_.loss);
   const Simd& simd_;
   Comm* const comm_;  // or none
   LineSearch search_{0, 0, DualTuning::kFarthest};

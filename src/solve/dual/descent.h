@@ -20,10 +20,11 @@ struct DualRows {
   const double* factor;  // c_i; nullptr: all 1
   std::size_t size;
   double cost;
+  LossChoice loss = {};
 
   DualRows part(std::size_t from, std::size_t count) const {
-    return {gradient + from, alpha + from, factor == nullptr ? nullptr : factor + from, count,
-            cost};
+    return {gradient + from, alpha + from, factor == nullptr ? nullptr : factor + from,
+            count,           cost,         loss};
   }
 };
 struct DualSums {
@@ -57,6 +58,7 @@ struct Descent {
   double cost;
   double rest;
   Weight* w;
+  LossChoice loss = {};
   double stride = 1;
   // w goes so many times as far as its variable says, as if others took the same step elsewhere;
   // whoever sets it divides `stride` by it (solve/dual/lane.h).
@@ -100,8 +102,8 @@ struct DescentLoops {
   void (*slacks)(const DualRows& rows, double* out);
   // sum_i c_i l(z_i) where gradients are from_i + t (to_i - from_i); no `to`: those of w = 0
   // everywhere; no c: all 1
-  double (*loss_along)(const double* from, const double* to, const double* c, std::size_t size,
-                       double t);
+  double (*loss_along)(const LossChoice& choice, const double* from, const double* to,
+                       const double* c, std::size_t size, double t);
 
   template <class Value>
   const DescentLoopsOf<Value>& of() const {

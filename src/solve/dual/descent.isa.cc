@@ -91,30 +91,31 @@ HINGE_INLINE double scaled(const QuantisedRow& row, double dot) {
 // dot: <w, x>, of a quantised row without its scale
 template <class Loss, class Value, class Weight, class X>
 HINGE_INLINE void end_visit(Descent<Value, Weight>& d, DescentRow& row, const X& x, double dot) {
+  const auto loss = make_loss<Loss>(d.loss);
   ++d.visits;
   const double upper = d.factor == nullptr ? d.cost : d.cost * d.factor[row.row];
   if (row.curvature == DescentRow::kUnknown) {
     row.curvature = square_of_x(x) + d.unit * d.unit;
     // A row of zeros has margin 0 whatever w is, and the variable that is best there.
     if (!(row.curvature > 0)) {
-      row.alpha = -Loss::slope(0) * upper;
+      row.alpha = -loss.slope(0) * upper;
       return;
     }
   }
   // Signs and bounds are as good as random, so jumps would be guessed wrong: minima and maxima in
   // their place, which are instructions (0.98 of the time; rows of 14 entries 0.93).
   constexpr double kNever = std::numeric_limits<double>::infinity();
-  const double alpha = row.alpha, lowest = Loss::lowest(upper), highest = Loss::highest(upper);
+  const double alpha = row.alpha, lowest = loss.lowest(upper), highest = loss.highest(upper);
   const double margin = row.y * (scaled(x, dot) + (d.shift + d.gain * d.v));
   const double gradient = Loss::dual_gradient(margin);
-  const double g = Loss::full_gradient(gradient, alpha, upper);
+  const double g = loss.full_gradient(gradient, alpha, upper);
   const double most = alpha <= lowest ? 0 : kNever, least = alpha >= highest ? 0 : -kNever;
-  d.estimate += Loss::gap(gradient, alpha, upper);
+  d.estimate += loss.gap(gradient, alpha, upper);
   const double p = std::max(least, std::min(most, g));  // as far as it can be followed
   d.squares += p * p;
   row.asleep = std::max(g - most, least - g) > d.rest;
   d.awake += row.asleep ? 0 : 1;
-  const double to = Loss::dual_step(alpha, upper, gradient, row.curvature, d.stride);
+  const double to = loss.dual_step(alpha, upper, gradient, row.curvature, d.stride);
   const double a = (to - alpha) * row.y * d.stiffness;
   row.alpha = to;
   if (a == 0) return;
@@ -135,7 +136,9 @@ struct LastRows {
       factor[k] = all.factor == nullptr ? 1.0 : all.factor[from + k];
     }
   }
-  HINGE_INLINE DualRows view(double cost) const { return {gradient, alpha, factor, 8, cost}; }
+  HINGE_INLINE DualRows view(const DualRows& all) const {
+    return {gradient, alpha, factor, 8, all.cost, all.loss};
+  }
 };
 
 struct SumsOfEight {
@@ -144,16 +147,17 @@ struct SumsOfEight {
 
 template <class Loss, bool kFactors>
 HINGE_INLINE void sums_of_eight(const DualRows& rows, std::size_t k, SumsOfEight& sums) {
+  const auto loss = make_loss<Loss>(rows.loss);
   const Four zero = {};
   for (std::size_t f = 0; f < 2; ++f, k += 4) {
     const Four g = load_four(rows.gradient + k), alpha = load_four(rows.alpha + k);
     const Four upper = kFactors ? rows.cost * load_four(rows.factor + k) : zero + rows.cost;
-    const Four full = Loss::full_gradient(g, alpha, upper);
+    const Four full = loss.full_gradient(g, alpha, upper);
     const Four falls = full < zero ? full : zero, rises = full > zero ? full : zero;
-    sums.loss[f] += upper * Loss::value_by_gradient(g);
-    sums.gain[f] += Loss::dual_gain(alpha, upper);
-    const Four follow = (alpha < Loss::highest(upper) ? falls : zero) +
-                        (alpha > Loss::lowest(upper) ? rises : zero);
+    sums.loss[f] += upper * loss.value_by_gradient(g);
+    sums.gain[f] += loss.dual_gain(alpha, upper);
+    const Four follow =
+        (alpha < loss.highest(upper) ? falls : zero) + (alpha > loss.lowest(upper) ? rises : zero);
     sums.squares[f] += follow * follow;
   }
 }
@@ -169,20 +173,21 @@ HINGE_INLINE DualSums sums_body(const DualRows& rows) {
   }
   if (k < rows.size) {
     const LastRows last(rows, k);
-    sums_of_eight<Loss, true>(last.view(rows.cost), 0, sums);
+    sums_of_eight<Loss, true>(last.view(rows), 0, sums);
   }
   return {sum_lanes(sums.loss), sum_lanes(sums.gain), sum_lanes(sums.squares)};
 }
 
 template <class Loss>
 HINGE_INLINE Four slacks_of_four(const DualRows& rows, std::size_t k) {
+  const auto loss = make_loss<Loss>(rows.loss);
   const Four zero = {}, never = zero - std::numeric_limits<double>::infinity();
   const Four g = load_four(rows.gradient + k), alpha = load_four(rows.alpha + k);
   const Four upper =
       rows.factor != nullptr ? rows.cost * load_four(rows.factor + k) : zero + rows.cost;
-  const Four full = Loss::full_gradient(g, alpha, upper);
-  const Four above = alpha >= Loss::highest(upper) ? -full : never;
-  return alpha <= Loss::lowest(upper) ? full : above;
+  const Four full = loss.full_gradient(g, alpha, upper);
+  const Four above = alpha >= loss.highest(upper) ? -full : never;
+  return alpha <= loss.lowest(upper) ? full : above;
 }
 
 template <class Loss>
@@ -192,20 +197,21 @@ HINGE_INLINE void slacks_body(const DualRows& rows, double* out) {
   if (k == rows.size) return;
   const LastRows last(rows, k);
   double rest[4];
-  store_four(rest, slacks_of_four<Loss>(last.view(rows.cost), 0));
+  store_four(rest, slacks_of_four<Loss>(last.view(rows), 0));
   std::memcpy(out + k, rest, (rows.size - k) * sizeof *out);
 }
 
 template <class Loss>
-HINGE_INLINE double loss_along_body(const double* from, const double* to, const double* c,
-                                    std::size_t size, double t) {
+HINGE_INLINE double loss_along_body(const LossChoice& choice, const double* from, const double* to,
+                                    const double* c, std::size_t size, double t) {
+  const auto loss = make_loss<Loss>(choice);
   const Four at_zero = Four{} + Loss::dual_gradient(0.0);  // of w
   Four sums[2] = {};
   const auto add = [&](const double* a, const double* b, const double* cost, std::size_t f) {
     const Four start = load_four(a), end = b == nullptr ? at_zero : load_four(b);
     const Four there = start + t * (end - start);
-    const Four loss = Loss::value_by_gradient(there);
-    sums[f] += cost == nullptr ? loss : load_four(cost) * loss;
+    const Four lost = loss.value_by_gradient(there);
+    sums[f] += cost == nullptr ? lost : load_four(cost) * lost;
   };
   const auto at = [](const double* x, std::size_t k) { return x == nullptr ? nullptr : x + k; };
   std::size_t k = 0;
@@ -266,9 +272,10 @@ HINGE_INLINE double loss_along_body(const double* from, const double* to, const 
     slacks_body<Loss>(rows, out);                                                                  \
   }                                                                                                \
   template <class Loss>                                                                            \
-  attributes double loss_along_##isa(const double* from, const double* to, const double* c,        \
-                                     std::size_t size, double t) {                                 \
-    return loss_along_body<Loss>(from, to, c, size, t);                                            \
+  attributes double loss_along_##isa(const LossChoice& choice, const double* from,                 \
+                                     const double* to, const double* c, std::size_t size,          \
+                                     double t) {                                                   \
+    return loss_along_body<Loss>(choice, from, to, c, size, t);                                    \
   }                                                                                                \
   template <class Loss, class Value>                                                               \
   constexpr DescentLoopsOf<Value> kLoopsOf_##isa = {                                               \
@@ -290,7 +297,7 @@ constexpr DescentLoops kLoops[] = {HINGE_FOR_EACH_ISA(HINGE_TABLE)};
 }  // namespace
 
 const DescentLoops& descent_loops(const Simd& simd, LossKind kind) {
-  return visit_loss(kind, [&]<class Loss>(Loss) -> const DescentLoops& {
+  return visit_loss(kind, [&]<class Loss>(const Loss&) -> const DescentLoops& {
     return table_for(simd.isa, kLoops<Loss>);
   });
 }

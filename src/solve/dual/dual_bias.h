@@ -33,7 +33,7 @@ class DualBias {
     if constexpr (!Loss::kSmooth) {
       constexpr double kFarInside = -std::numeric_limits<double>::infinity();
       for (std::uint64_t i = 0; is_free() && i < lane.rows(); ++i) {
-        if (problem.y[i] > 0) slope_ += Loss::slope(kFarInside) * problem.factor(i);
+        if (problem.y[i] > 0) slope_ += loss_.slope(kFarInside) * problem.factor(i);
       }
     }
   }
@@ -108,9 +108,9 @@ class DualBias {
         SlopeAndCurvature part;
         for (std::uint64_t i = begin; i < end; ++i) {
           const double y = problem_.y[i], factor = problem_.factor(i);
-          const double margin = Loss::margin_of(gradients_.all()[i] + y * b);
-          part.slope += factor * y * Loss::slope(margin);
-          part.curvature += factor * Loss::curvature(margin);
+          const double margin = loss_.margin_of(gradients_.all()[i] + y * b);
+          part.slope += factor * y * loss_.slope(margin);
+          part.curvature += factor * loss_.curvature(margin);
         }
         parts[block] = part;
       });
@@ -148,7 +148,7 @@ class DualBias {
     for (std::uint64_t i = 0; i < alpha.size(); ++i) {
       scale += alpha[i];
       const double upper = problem_.upper(i);
-      if (alpha[i] > Loss::lowest(upper) && alpha[i] < Loss::highest(upper)) between.push_back(i);
+      if (alpha[i] > loss_.lowest(upper) && alpha[i] < loss_.highest(upper)) between.push_back(i);
     }
     const double settled = DualTuning::kSettled * scale;
     const std::size_t step = std::max<std::size_t>(1, between.size() / DualTuning::kSettlingRows);
@@ -160,7 +160,7 @@ class DualBias {
       for (std::size_t k = from; k < between.size(); k += step) {
         const std::uint64_t i = between[k];
         const double upper = problem_.upper(i), to = alpha[i] - problem_.y[i] * each;
-        lane_.move(i, std::clamp(to, Loss::lowest(upper), Loss::highest(upper)));
+        lane_.move(i, std::clamp(to, loss_.lowest(upper), loss_.highest(upper)));
       }
     }
     if (std::abs(left) > settled) {
@@ -173,6 +173,7 @@ class DualBias {
   }
 
   const Problem& problem_;
+  [[no_unique_address]] const Loss loss_ = make_loss<Loss>(problem_.loss);
   Lane<Loss, Value>& lane_;
   DualPoint& iterate_;
   Gradients<Loss, Value>& gradients_;

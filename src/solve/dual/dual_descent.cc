@@ -126,8 +126,8 @@ class DualDescent {
       if (lane_.curvature(i) == 0) continue;
       lane_.move(i, start.alpha[i]);
       const double upper = problem_.upper(i), alpha = lane_.alpha[i];
-      gain += alpha * gain_slope<Loss>(0, upper);
-      bent += alpha * alpha * Loss::dual_curvature(0, upper);
+      gain += alpha * gain_slope(loss_, 0, upper);
+      bent += alpha * alpha * loss_.dual_curvature(0, upper);
     }
     if (epochs_.on_ranks()) {
       options_.comm->sum(iterate_.w);
@@ -204,6 +204,7 @@ class DualDescent {
   }
 
   const Problem& problem_;
+  [[no_unique_address]] const Loss loss_ = make_loss<Loss>(problem_.loss);
   const SolverOptions& options_;
   Monitor& monitor_;
   Pool& pool_;
@@ -222,7 +223,7 @@ class DualDescent {
 
 Solution solve_dual(const Problem& problem, const DualSetup& setup, Monitor& monitor, Pool& pool) {
   const SolveRows descend = [&](const Problem& given, const DualSetup& how) {
-    return visit_loss(given.loss, [&]<class Loss>(Loss) {
+    return visit_loss(given.loss, [&]<class Loss>(const Loss&) {
       return given.data->visit([&]<class Value>(const CsrView<Value>& m) {
         return DualDescent<Loss, Value>(given, m, how, monitor, pool).run();
       });

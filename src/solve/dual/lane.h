@@ -78,7 +78,7 @@ class Lane {
   void find_square(std::uint64_t i, double constant_feature) {
     squares[i] = low_precision.square_of_row(m_, i) + constant_feature;
     // A row of zeros has margin 0 whatever w is, and the variable that is best there.
-    if (squares[i] == 0 && !problem_.free_bias) alpha[i] = -Loss::slope(0) * problem_.upper(i);
+    if (squares[i] == 0 && !problem_.free_bias) alpha[i] = -loss_.slope(0) * problem_.upper(i);
   }
 
   void archive(Archive& archive) {
@@ -123,8 +123,8 @@ class Lane {
     for (const Row& row : working.items()) {
       if (row.curvature == 0) continue;
       const double upper = problem_.upper(row.row), from = alpha[row.row], way = row.alpha - from;
-      sum.slope += way * gain_slope<Loss>(from, upper);
-      sum.curvature += way * way * Loss::dual_curvature(from, upper);
+      sum.slope += way * gain_slope(loss_, from, upper);
+      sum.curvature += way * way * loss_.dual_curvature(from, upper);
     }
     return sum;
   }
@@ -143,7 +143,7 @@ class Lane {
       if (row.curvature == 0) continue;
       const double upper = problem_.upper(row.row), from = alpha[row.row];
       row.alpha =
-          std::clamp(from + share * (row.alpha - from), Loss::lowest(upper), Loss::highest(upper));
+          std::clamp(from + share * (row.alpha - from), loss_.lowest(upper), loss_.highest(upper));
     }
     store();
   }
@@ -158,6 +158,7 @@ class Lane {
     descent.stiffness = rules.stiffness;
     descent.factor = problem_.costs.empty() ? nullptr : problem_.costs.data();
     descent.cost = problem_.cost;
+    descent.loss = problem_.loss;
     descent.rest = rules.rest;
     const bool with_bias = problem_.bias != 0 && !problem_.free_bias;
     if (problem_.free_bias) {
@@ -193,6 +194,7 @@ class Lane {
   }
 
   const Problem& problem_;
+  [[no_unique_address]] const Loss loss_ = make_loss<Loss>(problem_.loss);
   const CsrView<Value>& m_;
   const Simd& simd_;
   const DescentLoops& loops_;

@@ -125,8 +125,8 @@ class Leaps {
         slope_p += p;
       } else {
         const double upper = problem_.upper(items[k].row), alpha = items[k].alpha;
-        const double slope = gain_slope<Loss>(alpha, upper);
-        const double curvature = Loss::dual_curvature(alpha, upper);
+        const double slope = gain_slope(loss_, alpha, upper);
+        const double curvature = loss_.dual_curvature(alpha, upper);
         slope_r += slope * r;
         slope_p += slope * p;
         rr += curvature * r * r;
@@ -167,8 +167,8 @@ class Leaps {
       const Item& item = items[k];
       const double wanted = item.alpha + s * (item.alpha - before_[k]) + (first ? 0 : t * step_[k]);
       const double upper = problem_.upper(item.row);
-      leap_[k] = std::clamp(wanted, Loss::lowest(upper), Loss::highest(upper));
-      gain += Loss::dual_gain(leap_[k], upper) - Loss::dual_gain(item.alpha, upper);
+      leap_[k] = std::clamp(wanted, loss_.lowest(upper), loss_.highest(upper));
+      gain += loss_.dual_gain(leap_[k], upper) - loss_.dual_gain(item.alpha, upper);
       if (leap_[k] == wanted) continue;
       add_row(problem_, simd_, rows_.entries(item), (leap_[k] - wanted) * item.y, leap_w_,
               iterate_.label_sum);
@@ -202,6 +202,7 @@ class Leaps {
   }
 
   const Problem& problem_;
+  [[no_unique_address]] const Loss loss_ = make_loss<Loss>(problem_.loss);
   const CsrView<Value>& m_;
   const Simd& simd_;
   WorkingRows<Value>& rows_;

@@ -24,7 +24,7 @@ namespace hinge {
 inline DualRows dual_rows(const Problem& problem, std::span<const double> gradient,
                           std::span<const double> alpha) {
   return {gradient.data(), alpha.data(), problem.costs.empty() ? nullptr : problem.costs.data(),
-          alpha.size(), problem.cost};
+          alpha.size(),    problem.cost, problem.loss};
 }
 
 // The rows whose slack is at most `beyond`, ascending. While these are fewer than `least`, `beyond`
@@ -34,6 +34,7 @@ void choose_near(const Simd& simd, const DualRows& rows, double& beyond, std::ui
                  int times, std::vector<std::uint64_t>& chosen) {
   constexpr std::size_t kRun = 256;
   const DescentLoops& loops = descent_loops(simd, Loss::kKind);
+  const auto loss = make_loss<Loss>(rows.loss);
   double slack[kRun];
   const double farthest = std::ldexp(beyond, times);
   std::uint64_t count = 0, near = 0;
@@ -51,9 +52,9 @@ void choose_near(const Simd& simd, const DualRows& rows, double& beyond, std::ui
   chosen.resize(count);
   const auto within = [&](std::uint64_t i) {
     const double upper = rows.cost * (rows.factor == nullptr ? 1 : rows.factor[i]);
-    const double g = Loss::full_gradient(rows.gradient[i], rows.alpha[i], upper);
-    if (rows.alpha[i] <= Loss::lowest(upper)) return g <= beyond;
-    return rows.alpha[i] < Loss::highest(upper) || -g <= beyond;
+    const double g = loss.full_gradient(rows.gradient[i], rows.alpha[i], upper);
+    if (rows.alpha[i] <= loss.lowest(upper)) return g <= beyond;
+    return rows.alpha[i] < loss.highest(upper) || -g <= beyond;
   };
   for (int k = 0; k < times && near < least; ++k) {
     beyond *= 2;

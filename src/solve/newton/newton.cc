@@ -37,7 +37,7 @@ class Newton {
         pool_(pool),
         best_w_(problem.dimension()),
         joined_(m.rows) {
-    for (std::uint64_t i = 0; i < m.rows; ++i) primal_ += problem.upper(i) * Loss::value(0.0);
+    for (std::uint64_t i = 0; i < m.rows; ++i) primal_ += problem.upper(i) * loss_.value(0.0);
   }
 
   Solution run() {
@@ -121,8 +121,8 @@ class Newton {
     double gain = 0, bent = 0;
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
       const double upper = problem_.upper(i), alpha = upper * statuses[i];
-      gain += alpha * gain_slope<Loss>(0, upper);
-      bent += alpha * alpha * Loss::dual_curvature(0, upper);
+      gain += alpha * gain_slope(loss_, 0, upper);
+      bent += alpha * alpha * loss_.dual_curvature(0, upper);
     }
     const double factor = gain / (bent + problem_.square(whole_->v));
     if (!(factor > 0) || !std::isfinite(factor)) return best;
@@ -280,7 +280,7 @@ class Newton {
     const double near = Tuning::kNarrowHalfWidths * 0.5 / all.steepness * sharpen_;
     std::vector<std::uint64_t> rows;
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      if (std::abs(Loss::slack(all.z[i])) <= near || all.between(i) || joined_[i] != 0)
+      if (std::abs(loss_.slack(all.z[i])) <= near || all.between(i) || joined_[i] != 0)
         rows.push_back(i);
     }
     if (static_cast<double>(rows.size()) > Tuning::kNarrowRows * static_cast<double>(m_.rows)) {
@@ -336,7 +336,7 @@ class Newton {
       search.reserve(m_.rows);
       const std::span<const double> d = all.direction();
       for (std::uint64_t i = 0; i < m_.rows; ++i) {
-        search.template add_loss<Loss>(problem_.upper(i), all.z[i], d[i]);
+        search.add_loss(loss_, problem_.upper(i), all.z[i], d[i]);
       }
       t = std::min(1.0, search.minimum());
     }
@@ -355,7 +355,7 @@ class Newton {
     double gain = 0;
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
       const double upper = problem_.upper(i);
-      gain += Loss::dual_gain(upper * part.status[i], upper);
+      gain += loss_.dual_gain(upper * part.status[i], upper);
     }
     const bool free = problem_.free_bias;
     return Problem::dual(problem_.square(part.v), gain, free ? part.v[m_.features] : 0.0,
@@ -433,6 +433,7 @@ class Newton {
   }
 
   const Problem& problem_;
+  [[no_unique_address]] const Loss loss_ = make_loss<Loss>(problem_.loss);
   const CsrView<Value>& m_;
   const SolverOptions& options_;
   const Simd& simd_;
@@ -459,7 +460,7 @@ class Newton {
 
 Solution solve_newton(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                       Pool& pool) {
-  return visit_loss(problem.loss, [&]<class Loss>(Loss) {
+  return visit_loss(problem.loss, [&]<class Loss>(const Loss&) {
     return problem.data->visit([&]<class Value>(const CsrView<Value>& m) {
       return Newton<Value, Loss>(problem, m, options, monitor, pool).run();
     });

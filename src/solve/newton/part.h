@@ -52,7 +52,7 @@ class NewtonPart {
         regularised_(problem.regularised()),
         system_(system),
         simd_(simd),
-        loops_(smoothed_loops(simd, problem.loss)),
+        loops_(smoothed_loops(simd, Loss::kKind)),
         pool_(pool),
         touched_(touched),
         cuts_(rows_.rows().cuts()),
@@ -109,7 +109,7 @@ class NewtonPart {
     const bool large = wanted * curvature_ > largest;
     steepness = large ? largest / curvature_ : wanted;
     for (std::uint64_t i = 0; i < size(); ++i) {
-      centre[i] = rows_.zero(i) ? -Loss::slope(0) : large ? 0.0 : Tuning::kFirstCentre;
+      centre[i] = rows_.zero(i) ? -loss_.slope(0) : large ? 0.0 : Tuning::kFirstCentre;
     }
     stale = true;
   }
@@ -177,7 +177,7 @@ class NewtonPart {
     std::vector<double> g(system_.size()), s;
     for (std::size_t j = 0; j < regularised_; ++j) g[j] = v[j] - w[j];
     if (free_) g[features_] = v[features_];
-    hessian_.solve(Loss::prox_slope(steepness) * unit_, residual_, g, s, go);
+    hessian_.solve(loss_.prox_slope(steepness) * unit_, residual_, g, s, go);
     if (!go()) return Step::stopped;
     double down = 0, square = 0;
     for (std::size_t j = 0; j < s.size(); ++j) down += g[j] * s[j];
@@ -217,7 +217,7 @@ class NewtonPart {
     for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
       double sum = 0;
       for (std::uint64_t i = begin; i < end; ++i) {
-        sum += rows_.cost(i) * Loss::value(z[i] + t * d_[i]);
+        sum += rows_.cost(i) * loss_.value(z[i] + t * d_[i]);
       }
       blocks_[b].slope = sum;
     });
@@ -270,8 +270,8 @@ class NewtonPart {
 
   static bool inside(double share) { return share > Loss::kLowest && share < Loss::kHighest; }
   SmoothedRows smoothed(std::uint64_t begin, std::uint64_t end) const {
-    return {z.data() + begin,        d_.data() + begin, centre.data() + begin,
-            rows_.costs_from(begin), end - begin,       steepness};
+    return {z.data() + begin, d_.data() + begin, centre.data() + begin, rows_.costs_from(begin),
+            end - begin,      steepness,         problem_.loss};
   }
 
   void score(const double* s, double* out) {
@@ -366,8 +366,8 @@ class NewtonPart {
     if (std::abs(low.value) > enough) {
       // A step that would do if as many rows were between their bounds as last time.
       double by = between_ > 0 ? Tuning::kBiasBeyond * std::abs(low.value) /
-                                     (Loss::prox_slope(steepness) * static_cast<double>(between_))
-                               : 1 / Loss::prox_slope(steepness);
+                                     (loss_.prox_slope(steepness) * static_cast<double>(between_))
+                               : 1 / loss_.prox_slope(steepness);
       by = std::clamp(by, Tuning::kBiasLeast, Tuning::kBiasMost);
       const double sign = low.value > 0 ? 1 : -1;
       for (int step = 0; step < Tuning::kBiasSteps; ++step, by *= Tuning::kBiasWiden) {
@@ -395,8 +395,8 @@ class NewtonPart {
       if (rows_.cost(i) == 0) continue;
       const bool at_lowest = status[i] <= Loss::kLowest;
       const double room = at_lowest
-                              ? Loss::dual_gradient(z[i]) - (centre[i] - Loss::kLowest) / steepness
-                              : Loss::slack(z[i]) - (Loss::kHighest - centre[i]) / steepness;
+                              ? loss_.dual_gradient(z[i]) - (centre[i] - Loss::kLowest) / steepness
+                              : loss_.slack(z[i]) - (Loss::kHighest - centre[i]) / steepness;
       if ((rows_.y(i) > 0) == at_lowest) {
         low = std::max(low, -room);
       } else {
@@ -408,6 +408,7 @@ class NewtonPart {
   }
 
   const Problem& problem_;
+  [[no_unique_address]] const Loss loss_ = make_loss<Loss>(problem_.loss);
   NewtonSignedRows<Value> rows_;
   double unit_;
   double total_;          // sum of c_i

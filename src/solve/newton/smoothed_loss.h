@@ -18,6 +18,7 @@ struct SmoothedRows {
   const double* cost;  // c_i; nullptr: all 1
   std::size_t size;
   double steepness;
+  LossChoice loss = {};
 };
 
 struct SmoothedSums {
@@ -33,6 +34,6 @@ struct SmoothedLoops {
   SmoothedSums (*move)(const SmoothedRows& rows, double t, double* z, double* status);
 };
 
-const SmoothedLoops& smoothed_loops(const Simd& simd, LossKind loss);
+const SmoothedLoops& smoothed_loops(const Simd& simd, LossKind kind);
 
 }  // namespace hinge

@@ -18,17 +18,18 @@ struct LastRows {
       cost[k] = all.cost == nullptr ? 1.0 : all.cost[from + k];
     }
   }
-  HINGE_INLINE SmoothedRows view(double steepness) const {
-    return {z, d, centre, cost, 8, steepness};
+  HINGE_INLINE SmoothedRows view(const SmoothedRows& all) const {
+    return {z, d, centre, cost, 8, all.steepness, all.loss};
   }
 };
 
 template <class Loss, bool kCosts>
 HINGE_INLINE void slope_of_eight(const SmoothedRows& rows, std::size_t k, double t, Four* sums) {
+  const auto loss = make_loss<Loss>(rows.loss);
   for (std::size_t f = 0; f < 2; ++f, k += 4) {
     const Four d = load_four(rows.d + k);
     const Four z = load_four(rows.z + k) + t * d;
-    Four term = d * Loss::prox(load_four(rows.centre + k), z, rows.steepness);
+    Four term = d * loss.prox(load_four(rows.centre + k), z, rows.steepness);
     if (kCosts) term *= load_four(rows.cost + k);
     sums[f] += term;
   }
@@ -45,7 +46,7 @@ HINGE_INLINE double slope_body(const SmoothedRows& rows, double t) {
   }
   if (k < rows.size) {
     const LastRows last(rows, k);
-    slope_of_eight<Loss, true>(last.view(rows.steepness), 0, t, sums);
+    slope_of_eight<Loss, true>(last.view(rows), 0, t, sums);
   }
   return sum_lanes(sums);
 }
@@ -57,17 +58,18 @@ struct SumsOfEight {
 template <class Loss, bool kCosts>
 HINGE_INLINE void move_eight(const SmoothedRows& rows, std::size_t k, double t, double* z,
                              double* status, SumsOfEight& sums) {
+  const auto loss = make_loss<Loss>(rows.loss);
   const Four zero = {};
   for (std::size_t f = 0; f < 2; ++f, k += 4) {
     const Four moved = load_four(rows.z + k) + t * load_four(rows.d + k);
-    const Four now = Loss::prox(load_four(rows.centre + k), moved, rows.steepness);
+    const Four now = loss.prox(load_four(rows.centre + k), moved, rows.steepness);
     store_four(z + k, moved);
     store_four(status + k, now);
     const Four cost = kCosts ? load_four(rows.cost + k) : zero + 1.0;
-    const Four loss = Loss::value(moved), weighted = kCosts ? cost * now : now;
-    sums.loss[f] += kCosts ? cost * loss : loss;
-    sums.gain[f] += Loss::dual_gain(weighted, cost);
-    sums.bound[f] += Loss::lower_bound(weighted, cost, moved);
+    const Four lost = loss.value(moved), weighted = kCosts ? cost * now : now;
+    sums.loss[f] += kCosts ? cost * lost : lost;
+    sums.gain[f] += loss.dual_gain(weighted, cost);
+    sums.bound[f] += loss.lower_bound(weighted, cost, moved);
   }
 }
 
@@ -85,7 +87,7 @@ HINGE_INLINE SmoothedSums move_body(const SmoothedRows& rows, double t, double* 
   if (k < rows.size) {
     const LastRows last(rows, k);
     double moved[8], now[8];
-    move_eight<Loss, true>(last.view(rows.steepness), 0, t, moved, now, sums);
+    move_eight<Loss, true>(last.view(rows), 0, t, moved, now, sums);
     std::memcpy(z + k, moved, (rows.size - k) * sizeof *z);
     std::memcpy(status + k, now, (rows.size - k) * sizeof *status);
   }
@@ -111,7 +113,7 @@ constexpr SmoothedLoops kLoops[] = {HINGE_FOR_EACH_ISA(HINGE_TABLE)};
 }  // namespace
 
 const SmoothedLoops& smoothed_loops(const Simd& simd, LossKind kind) {
-  return visit_loss(kind, [&]<class Loss>(Loss) -> const SmoothedLoops& {
+  return visit_loss(kind, [&]<class Loss>(const Loss&) -> const SmoothedLoops& {
     return table_for(simd.isa, kLoops<Loss>);
   });
 }

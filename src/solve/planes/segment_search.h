@@ -65,7 +65,7 @@ class SegmentSearch {
   };
   Ray ray_of(std::uint64_t i) const {
     const double sign = now_.get(i) ? 1 : -1;
-    return {sign * (margins_.anchor[i] - Hinge::kBreakpoints[0]),
+    return {sign * (margins_.anchor[i] - Hinge::breakpoints()[0]),
             sign * (margins_.trial[i] - margins_.anchor[i])};
   }
 

@@ -50,9 +50,11 @@ TEST_P(DescentContract, SumsMatchTheDefinition) {
       EXPECT_EQ(sums.squares, testing::sum_of_lanes(squares)) << size;
       loops.slacks(rows, slack.data());
       EXPECT_EQ(slack, expected) << size;
-      EXPECT_EQ(loops.loss_along(g.data(), to.data(), c, size, kStep), testing::sum_of_lanes(along))
+      EXPECT_EQ(loops.loss_along(LossKind::hinge, g.data(), to.data(), c, size, kStep),
+                testing::sum_of_lanes(along))
           << size;
-      EXPECT_EQ(loops.loss_along(g.data(), nullptr, c, size, kStep), testing::sum_of_lanes(to_zero))
+      EXPECT_EQ(loops.loss_along(LossKind::hinge, g.data(), nullptr, c, size, kStep),
+                testing::sum_of_lanes(to_zero))
           << size;
     }
   }
