@@ -302,15 +302,23 @@ bool Train::loss_by_number() const {
 }
 
 // What rows cost.
-std::string loss_formula(const TrainOptions& options) {
-  return options.loss == LossKind::hinge ? "max(0, 1 - y <w,x>)" : "max(0, 1 - y <w,x>)^2";
+std::string_view loss_formula(LossKind loss) {
+  switch (loss) {
+    case LossKind::squared_hinge:
+      return "max(0, 1 - y <w,x>)^2";
+    case LossKind::logistic:
+      return "log(1 + exp(-y <w,x>))";
+    case LossKind::hinge:
+      break;
+  }
+  return "max(0, 1 - y <w,x>)";
 }
 
 // The log begins with it; errors before there is one stand alone.
 void Train::say_loss() {
   if (std::exchange(said_loss, true)) return;
   reporter.log(fmt::format("loss {}: 1/2|w|^2 + C sum {} is minimised", to_string(options.loss),
-                           loss_formula(options)));
+                           loss_formula(options.loss)));
 }
 
 // Options that are not given again are those of the run that is to go on; train() compares the
