@@ -227,6 +227,14 @@ Result<Predictions> predict(const Model& model, const Dataset& data, int threads
 Result<Predictions> predict(const Model& model, const Dataset::View& rows, int threads = 0,
                             const std::atomic<bool>* stop = nullptr);
 
+// Whether scores say how likely a class is: of a model of the logistic loss, ours or LIBLINEAR's.
+bool has_probabilities(const Model& model);
+
+// How likely each label is, rows x labels in the order of model.labels: 1/(1 + e^-score), and of
+// two labels what that leaves for the second; of several the same of each against the rest, divided
+// by their sum. Fails with usage.value where there are none.
+Result<std::vector<double>> probabilities(const Model& model, const Predictions& predictions);
+
 // native: a safetensors file that holds everything. liblinear: LIBLINEAR's text, which holds
 // labels, weights and bias, and no proof; numbers come back bit for bit. docs/formats.md has both,
 // and a table of what the latter folds in, leaves out and refuses.
