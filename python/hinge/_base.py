@@ -46,7 +46,7 @@ class LinearModel(BaseEstimator):
             options = self._options() | {"threads": threads_of(self.n_jobs)}
             data, labels = self._data(X, y, sample_weight, reset=True)
             if all(options.get(name) is None for name in _GOALS):
-                options["gap"] = self._default_gap(data)
+                options |= self._usual_goal(data)
             pairs = [(name, _text(value)) for name, value in options.items() if value is not None]
             pairs += self._pairs_of_labels(data, labels)
             if start is not None and not self._may_start(start, data, labels):
@@ -134,9 +134,9 @@ class LinearModel(BaseEstimator):
         self.n_features_in_ = X.shape[1]
         vars(self).pop("feature_names_in_", None)
 
-    @staticmethod
-    def _default_gap(data: Dataset) -> float | None:
-        return None
+    def _usual_goal(self, data: Dataset) -> dict[str, Any]:
+        """Options of a fit that was given no goal."""
+        return {}
 
     def _forget(self) -> None:
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")

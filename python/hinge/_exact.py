@@ -8,6 +8,7 @@ from ._base import required, seed_of
 from .data import Dataset
 
 _SMALL = 20_000  # stored values
+_NARROW = 500  # columns, of which newton makes a matrix in no time
 
 
 class ExactFit:
@@ -54,15 +55,30 @@ class ExactFit:
             raise ValueError(f"intercept_scaling: expected a number > 0, got {scale!r}")
         return scale
 
-    def _default_gap(self, data: Dataset) -> float:
-        return 1e-10 if data.nnz <= _SMALL else 1e-3
+    def _usual_goal(self, data: Dataset) -> dict[str, Any]:
+        if data.nnz > _SMALL:
+            return {"gap": 1e-3}
+        # A smooth loss has no corners that hold w: the gap says less of it, but newton's last step is exact.
+        exact = self.solver in ("auto", *self._foreign_solvers) and self._is_smooth() and data.shape[1] <= _NARROW
+        return {"gap": 1e-10} | ({"solver": "newton"} if exact else {})
+
+    def _is_smooth(self) -> bool:
+        """Whether the loss is."""
+        return False
 
     def _set_iterations(self) -> None:
         self.n_iter_ = max(1, int(self.model_._core.iterations.max()))
 
+    # What the losses it has are called in models, and where others belong.
+    _losses: tuple[str, ...] = ()
+
     @classmethod
     def _parameters_of(cls, model) -> dict[str, Any]:
         origin = model.origin
+        if origin["loss"] not in cls._losses:
+            owner = {"logistic": "LogisticRegression", "hinge": "LinearSVC", "squared_hinge": "LinearSVC"}
+            raise ValueError(f"loss: the model is of {origin['loss']}; load it with "
+                             f"hinge.{owner.get(origin['loss'], 'LinearSVR')}")
         if origin["rows"] == 0:  # of another program, which does not say
             return {}
         goals = {name: origin[name] or None for name in ("gap", "gap_absolute", "gap_per_row", "target")}

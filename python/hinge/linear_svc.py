@@ -50,7 +50,8 @@ class LinearSVC(ExactFit, LinearClassifier):
         a bound above ``target`` where that is the only goal; with one of them there is no default ``gap``.
     solver : str, default "auto"
         "auto" chooses by the shape of the data; "dual", "newton", or a cutting plane method "cpa",
-        "ocas", "ocas3", "active", "focus". All find the same minimum.
+        "ocas", "ocas3", "active", "focus". All find the same minimum. Where no goal is given, X has at
+        most 20,000 stored values in 500 columns and the loss is squared, "auto" is "newton".
     planes : int, optional
         Of cutting planes: how many are kept, 2 to 10,000. By default 100, with "active" from 20 to 100.
     mu : float, optional
@@ -112,6 +113,7 @@ class LinearSVC(ExactFit, LinearClassifier):
     True
     """
 
+    _losses = ("hinge", "squared_hinge")
     _parameters = ExactFit._parameters | {"planes": "planes", "mu": "mu", "reject": "reject"}
 
     def __init__(self, C: float = 1.0, *, loss: Literal["hinge", "squared_hinge"] = "hinge", penalty: str = "l2",
@@ -161,7 +163,13 @@ class LinearSVC(ExactFit, LinearClassifier):
         self._set_iterations()
         return self
 
+    def _is_smooth(self) -> bool:
+        return self.loss == "squared_hinge"
+
     def _options(self) -> dict[str, Any]:
+        if self.loss not in self._losses:
+            raise ValueError(f'loss: expected "hinge" or "squared_hinge", got {self.loss!r}; for the logistic loss there '
+                             "is hinge.LogisticRegression")
         return self._exact_options(required(self.loss)) | {"planes": self.planes, "mu": self.mu}
 
     @classmethod
