@@ -34,7 +34,7 @@ def test_probabilities_of_two_classes(two):
     np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-15)
     np.testing.assert_allclose(p[:, 1], 1 / (1 + np.exp(-found.decision_function(X))), rtol=1e-12)
     np.testing.assert_array_equal(found.classes_[p.argmax(axis=1)], found.predict(X))
-    np.testing.assert_allclose(found.predict_log_proba(X), np.log(p), rtol=1e-12)
+    np.testing.assert_allclose(found.predict_log_proba(X), np.log(p), rtol=1e-12, atol=1e-15)
 
 
 def test_probabilities_of_several_classes_are_of_each_against_the_rest(three):
