@@ -91,8 +91,9 @@ TEST(RoundedWitness, KeepsAFreeBiasBalanced) {
       return std::abs(sum);
     };
     ASSERT_LE(unbalanced(alpha), 1e-12);
-    const std::vector<double> rounded =
-        expand(problem, compact(problem, alpha, 16, share_exponent(problem, alpha)));
+    std::vector<double> rounded;
+    const Witness witness = compact(problem, alpha, 16, share_exponent(problem, alpha), rounded);
+    EXPECT_EQ(expand(problem, witness), rounded);
     EXPECT_LE(unbalanced(rounded), weighted ? 1e-8 : 1e-12);
     for (std::size_t i = 0; i < y.size(); ++i) {
       ASSERT_NEAR(rounded[i], alpha[i], 0x1p-13 * problem.upper(i)) << i;
