@@ -138,6 +138,26 @@ TEST(RoundedWitness, IsThatOfEachModelOfAPath) {
   }
 }
 
+// As models of the squared hinge were written before.
+TEST(RoundedWitness, MayHaveAllDigits) {
+  const TempFolder folder(testing::memory_folder());
+  const Dataset data = random_dataset({.rows = 200, .noise = 0.2});
+  Model model = train(data, squared(1e-3)).value().model;
+  const std::vector<std::int8_t> y = signs(data, 1);
+  const Problem problem = {.data = &data, .y = y, .loss = LossKind::squared_hinge};
+  Witness& witness = model.problems[0].witness;
+  witness = compact(problem, expand(problem, witness));
+  EXPECT_EQ(witness.bits, 64);
+  EXPECT_FALSE(witness.free.empty());
+  ASSERT_TRUE(save_model(model, folder / "m").ok());
+  EXPECT_EQ(read_file(folder / "m").find("section.witness"), std::string::npos);
+  const Model loaded = load_model(folder / "m").value();
+  EXPECT_EQ(loaded.problems[0].witness, witness);
+  const VerifyReport found = verify(loaded, data).value();
+  EXPECT_TRUE(found.proved) << found.why;
+  EXPECT_EQ(found.recomputed.dual, found.stored.dual);
+}
+
 TEST(RoundedWitness, IsAStart) {
   const Dataset data = random_dataset({.rows = 500, .noise = 0.2});
   TrainOptions options = squared(1e-5);
