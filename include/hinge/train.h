@@ -65,7 +65,8 @@ struct TrainControl {
   // Where to begin: a model with the labels and the index base of the data, and without a bias
   // unless training has one. Features it does not know start at 0; those that the data does not
   // have are dropped. If it was trained on the same data, its proof counts too; Solver::dual begins
-  // at that alone, and needs it.
+  // at that alone, and with the hinge needs it: of a smooth loss it takes what goes with the
+  // scores.
   const Model* start = nullptr;
   // A checkpoint that cannot be written is a warning (checkpoint.write). While training runs nobody
   // else may write to the same path (lock.held). None of it changes the model.
@@ -133,5 +134,27 @@ Result<Metrics> cross_validate(const Dataset& data, int folds, const TrainOption
 Result<std::vector<Metrics>> cross_validate_path(const Dataset& data, int folds,
                                                  const TrainOptions& options,
                                                  const TrainControl& control = {});
+
+// One cost that find_cost() tried.
+struct CostTrial {
+  double cost = 0;
+  double accuracy = 0;  // of the cross-validation
+};
+struct CostSearch {
+  std::vector<CostTrial> trials;  // ascending
+  CostTrial best;                 // of equal ones the least cost
+
+  static constexpr double kLargest = 1024;
+};
+
+// The cost that predicts best, by cross-validation, as LIBLINEAR's -C finds it: `first` and its
+// doubles up to 1024. Where `first` is 0 it is a power of two so small that no row reaches the
+// margin, and w is but a multiple of what a smaller cost would give. It ends early where some cost
+// was better than the first and five in a row were no better than the best. options.cost does not
+// count; options with several costs or a lambda fail with usage.value, and so does a `first` above
+// 1024. `tell` is called for each trial, on the caller's thread.
+Result<CostSearch> find_cost(const Dataset& data, int folds, double first,
+                             const TrainOptions& options, const TrainControl& control = {},
+                             const std::function<void(const CostTrial&)>& tell = {});
 
 }  // namespace hinge
