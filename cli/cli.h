@@ -137,6 +137,8 @@ struct DataArguments {
   bool precision_given = false;
   // Whether training takes the labels of the rows that were loaded.
   Result<void> check_classes(const Dataset& rows) const;
+  // The same of regression.
+  Result<void> check_targets(const Dataset& rows) const;
   // With ranks, this one's share.
   Result<Dataset> load(const Reporter& reporter, Transport* ranks = nullptr);
   void watch(ProgressLine& line);  // reading is shown on `line` and stopped by signals
@@ -201,6 +203,8 @@ Json or_null(const Certificate& certificate, double value);
 
 // The object `evaluate --json` prints.
 Json metrics_json(const Metrics& metrics);
+// "RMSE 0.31, MAE 0.2, R^2 0.9124, correlation 0.9561"
+std::string regression_text(const RegressionMetrics& metrics);
 
 // How well each of several models predicts, as a table or as one JSON object, with a newline. The
 // most accurate is marked, the first of equals. `models` may be empty: then only costs are known.

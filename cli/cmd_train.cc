@@ -121,12 +121,16 @@ Json problems_json(const TrainReport& report) {
   Json problems = Json::list();
   for (std::size_t k = 0; k < report.model.problems.size(); ++k) {
     const BinaryProblem& p = report.model.problems[k];
-    problems.push_back({{"class", report.model.class_names.text(p.label)},
-                        {"primal", primal_json(p.certificate)},
-                        {"dual", or_null(p.certificate, p.certificate.dual)},
-                        {"relative_gap", or_null(p.certificate, p.certificate.relative_gap)},
-                        {"iterations", p.iterations},
-                        {"seconds", report.problem_seconds[k]}});
+    Json problem = Json::object();
+    if (!report.model.regression()) {
+      problem.add("class", report.model.class_names.text(p.label));
+    }
+    problem.add("primal", primal_json(p.certificate));
+    problem.add("dual", or_null(p.certificate, p.certificate.dual));
+    problem.add("relative_gap", or_null(p.certificate, p.certificate.relative_gap));
+    problem.add("iterations", p.iterations);
+    problem.add("seconds", report.problem_seconds[k]);
+    problems.push_back(std::move(problem));
   }
   return problems;
 }
@@ -162,6 +166,7 @@ Json Train::to_json(const Dataset& rows, const std::vector<TrainReport>& reports
                  {"features", rows.features()},
                  {"nonzeros", model.origin.nonzeros},
                  {"classes", Json::list_of(class_names(model))}};
+  if (model.regression()) object.add("epsilon", model.origin.epsilon);
   if (!model.origin.because.empty()) object.add("because", model.origin.because);
   add_goals(object, model.origin);
   if (options.path.empty() && !reports[0].why.empty()) object.add("why", reports[0].why);
@@ -201,6 +206,7 @@ Json Train::to_json(const Dataset& rows, const std::vector<TrainReport>& reports
 
 // Whether these labels can be learned, with these options.
 Result<void> Train::check_labels(const Dataset& rows) const {
+  if (is_regression(options.loss)) return data.check_targets(rows);
   if (Result<void> r = data.check_classes(rows); !r.ok()) return r;
   if (rows.class_names().empty() || options.class_weights.empty()) return {};
   return make_error("usage.value",
@@ -214,8 +220,11 @@ Result<void> Train::check_labels(const Dataset& rows) const {
 Result<void> Train::check_format(const Dataset& rows) const {
   if (ranks().several()) return {};
   Model model;
-  for (const LabelCount& c : rows.classes()) model.labels.push_back(c.label);
-  model.class_names = rows.class_names();
+  model.origin.loss = options.loss;
+  if (!model.regression()) {
+    for (const LabelCount& c : rows.classes()) model.labels.push_back(c.label);
+    model.class_names = rows.class_names();
+  }
   model.features = rows.features();
   model.index_base = rows.index_base();
   model.reject = options.reject;
@@ -237,6 +246,7 @@ int Train::run_folds() {
   if (!start_path.empty()) usage("--folds trains on parts of the rows: --start may have seen all");
   data.read.threads = options.threads;
   data.read.memory = options.memory;
+  data.read.real_labels = is_regression(options.loss);
   const Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return reporter.fail(rows.error());
   if (Result<void> r = check_labels(*rows); !r.ok()) return reporter.fail(r.error());
@@ -248,6 +258,9 @@ int Train::run_folds() {
     text = metrics_table(options.path, *metrics, {}, json);
   } else if (json) {
     text = metrics_json((*metrics)[0]).dump() + "\n";
+  } else if (const auto& regression = (*metrics)[0].regression) {
+    text = fmt::format("cross-validation {} ({} folds, {} rows)\n", regression_text(*regression),
+                       folds, (*metrics)[0].rows);
   } else {
     text = fmt::format("cross-validation accuracy {:.4f} % ({} folds, {} rows)\n",
                        100 * (*metrics)[0].accuracy, folds, (*metrics)[0].rows);
@@ -260,7 +273,15 @@ int Train::run_folds() {
 bool Train::loss_by_number() const {
   if (!given("solver")) return false;
   const std::string solver = command->get_option("--solver")->results().back();
-  return solver == "1" || solver == "2" || solver == "3";
+  constexpr std::string_view kNumbers[] = {"1", "2", "3", "11", "12", "13"};
+  return std::ranges::find(kNumbers, solver) != std::end(kNumbers);
+}
+
+// What rows cost.
+std::string loss_formula(const TrainOptions& options) {
+  if (!is_regression(options.loss)) return "max(0, 1 - y <w,x>)^2";
+  return fmt::format("max(0, |<w,x> - t| - {}){}", options.epsilon,
+                     options.loss == LossKind::squared_epsilon ? "^2" : "");
 }
 
 // Options that are not given again are those of the run that is to go on; train() compares the
@@ -444,12 +465,13 @@ int Train::run() {
   ready = ranks().agree(ready.ok() ? prepare() : ready);
   if (!ready.ok()) return reporter.fail(ready.error(), outcome);
   if (options.loss != LossKind::hinge) {
-    reporter.log(fmt::format("loss {}: 1/2|w|^2 + C sum max(0, 1 - y <w,x>)^2 is minimised",
-                             to_string(options.loss)));
+    reporter.log(fmt::format("loss {}: 1/2|w|^2 + C sum {} is minimised", to_string(options.loss),
+                             loss_formula(options)));
   }
   if (folds != 0) return run_folds();
   data.read.threads = options.threads;
   data.read.memory = options.memory;
+  data.read.real_labels = is_regression(options.loss);
   Result<Dataset> rows = data.load(reporter, ranks().transport());
   if (!rows.ok()) return reporter.fail(rows.error(), outcome);
   load_seconds = seconds_since(start);

@@ -381,6 +381,15 @@ Result<void> DataArguments::check_classes(const Dataset& rows) const {
   return error;
 }
 
+Result<void> DataArguments::check_targets(const Dataset& rows) const {
+  if (rows.label_kind() != LabelKind::names) return {};
+  Error error = make_error("data.label.kind",
+                           "the labels are names; expected numbers, which are to be predicted");
+  error.help = "without a --loss of regression hinge learns classes";
+  error.file = name();
+  return error;
+}
+
 Json goals_json(const Goals& asked) {
   Json goals = Json::object();
   if (asked.gap > 0) goals.add("gap", asked.gap);

@@ -27,8 +27,9 @@ constexpr std::string_view kBestOf = "best-of:";
 constexpr std::string_view kCpus[] = {"auto", "scalar", "avx2", "avx512"};
 
 std::span<const std::string_view> loss_names() {
-  static const std::string_view names[] = {to_string(LossKind::hinge),
-                                           to_string(LossKind::squared_hinge)};
+  static const std::string_view names[] = {
+      to_string(LossKind::hinge), to_string(LossKind::squared_hinge),
+      to_string(LossKind::epsilon_insensitive), to_string(LossKind::squared_epsilon)};
   return names;
 }
 
@@ -161,6 +162,8 @@ Row on_or_off(const OptionInfo& info, Set set, OptionGroup group) {
 std::optional<LossKind> loss_of_liblinear(std::string_view number) {
   if (number == "1" || number == "2") return LossKind::squared_hinge;
   if (number == "3") return LossKind::hinge;
+  if (number == "11" || number == "12") return LossKind::squared_epsilon;
+  if (number == "13") return LossKind::epsilon_insensitive;
   return {};
 }
 
@@ -172,9 +175,6 @@ std::string_view liblinear_loss(std::string_view number) {
       {"5", "the squared hinge loss, L1-regularised"},
       {"6", "L1-regularised logistic regression"},
       {"7", "L2-regularised logistic regression (dual)"},
-      {"11", "support vector regression"},
-      {"12", "support vector regression"},
-      {"13", "support vector regression"},
       {"21", "the one-class SVM"}};
   const auto found = std::ranges::find(kNames, number, [](const auto& pair) { return pair.first; });
   return found == std::end(kNames) ? std::string_view{} : found->second;
@@ -187,7 +187,8 @@ std::string solver_range() {
 Solver solver(const Given& given) {
   if (const std::string_view loss = liblinear_loss(given.text); !loss.empty()) {
     fail("usage.value", fmt::format("--{}: LIBLINEAR's -s {} is {}; hinge minimises the hinge "
-                                    "loss, LIBLINEAR's -s 3, and the squared hinge, its -s 1 and 2",
+                                    "loss, LIBLINEAR's -s 3, the squared hinge, its -s 1 and 2, "
+                                    "and the losses of regression, its -s 11, 12 and 13",
                                     given.name, given.text, loss));
   }
   if (loss_of_liblinear(given.text)) return Solver::automatic;
@@ -338,14 +339,19 @@ std::vector<Row> make_rows() {
                 "pegasos is good soon and exact late: its gap falls "
                 "like 1/epochs, so 0.001 is the job of the others; cpa to focus are cutting "
                 "planes, focus mostly the fastest of them; LIBLINEAR's -s 3 means auto, its -s 1 "
-                "and 2 auto with --loss squared_hinge"},
+                "and 2 auto with --loss squared_hinge, its -s 11 and 12 with --loss "
+                "squared_epsilon, its -s 13 with --loss epsilon_insensitive"},
        .range = solver_range(),
        .set = set_solver},
       choice({"loss", "", "NAME", "", "hinge",
               "max(0, 1 - z), z the margin of a row, or its square, which LIBLINEAR and "
-              "scikit-learn take unless told otherwise; the square: solvers auto, dual and newton, "
-              "without kernels"},
+              "scikit-learn take unless told otherwise; of regression, where labels are numbers to "
+              "be predicted, max(0, |z| - epsilon), z being by how much a score misses, or its "
+              "square; all but the hinge: solvers auto, dual and newton, without kernels"},
              loss_names(), [](Options& o, std::size_t place) { o.loss = LossKind(place); }),
+      number({"epsilon", "p", "P", "", "0.1",
+              "of a loss of regression: scores may miss by so much at no cost"},
+             kEpsilon, [](Options& o, double value) { o.epsilon = value; }),
       {.info = {"bias", "B", "S", "", "none",
                 "free: an intercept that is not regularised; a number: append the constant "
                 "feature S to every row, regularised; negative = none"},
@@ -520,9 +526,10 @@ std::string_view to_string(Solver solver) {
 
 Result<Solver> parse_solver(std::string_view name, std::string_view text) {
   return guard([&] {
-    if (loss_of_liblinear(text).value_or(LossKind::hinge) != LossKind::hinge) {
-      fail("usage.value", fmt::format("--{}: LIBLINEAR's -s {} is auto with --loss squared_hinge",
-                                      name, escape(text)));
+    const LossKind loss = loss_of_liblinear(text).value_or(LossKind::hinge);
+    if (loss != LossKind::hinge) {
+      fail("usage.value", fmt::format("--{}: LIBLINEAR's -s {} is auto with --loss {}", name,
+                                      escape(text), to_string(loss)));
     }
     return solver({.name = name, .expected = solver_range(), .text = text});
   });
@@ -578,6 +585,7 @@ std::vector<std::pair<std::string, std::string>> describe(const TrainOptions& o)
     if (there) all.emplace_back(name, fmt::format("{}", value));
   };
   add(o.loss != LossKind::hinge, "loss", to_string(o.loss));
+  add(is_regression(o.loss), "epsilon", o.epsilon);
   std::string costs;
   for (const double cost : o.path) costs += fmt::format("{}{}", costs.empty() ? "" : ",", cost);
   add(true, "cost", o.path.empty() ? fmt::format("{}", o.cost) : costs);

@@ -13,6 +13,9 @@
 // Margins are kept by what they differ from kCorner, near which they mostly are: a difference has
 // less rounding than two margins. The gradient of a row is z - kCorner, its slack kCorner - z.
 //
+// Where rows have targets (kRegression) y is +1, and z = <w, x> - t is by how much a score misses
+// its target: D has sum_i alpha_i t_i besides, and a gradient is <w, x> - t. Formulas see z alone.
+//
 // Loops are filled up with rows of U = 0 and alpha = 0, of which every formula is finite.
 //
 // Functions of an argument type T take doubles, or vectors of doubles (simd/lanes.h) of which every
@@ -27,12 +30,8 @@
 #include <type_traits>
 
 #include "hinge/loss.h"
-
-#if defined(__CUDACC__)
-#define HINGE_ANYWHERE __host__ __device__
-#else
-#define HINGE_ANYWHERE __attribute__((always_inline))
-#endif
+#include "objective/anywhere.h"
+#include "objective/regression_losses.h"
 
 // How vectors would be handed over in calls does not matter: nothing here is called.
 #pragma GCC diagnostic push
@@ -51,6 +50,8 @@ struct Hinge {
   static constexpr double kCorner = 1;                // see above
   static constexpr bool kSmooth = false;              // whether slope() has no jumps
   static constexpr bool kLinearGain = true;           // whether dual_gain() is alpha itself
+  static constexpr bool kRegression = false;          // whether margins are <w, x> - t
+  static constexpr bool kKinked = false;              // whether l* has a kink inside, at a = 0
   // A loss of straight pieces is, but for a constant,
   //   kLastSlope z + sum_k kJumps[k] max(0, breakpoints()[k] - z):
   // its slope jumps by kJumps[k] at breakpoints()[k], and is kLastSlope beyond the last of them.
@@ -116,7 +117,8 @@ struct Hinge {
   HINGE_ANYWHERE static inline T dual_gain(T alpha, T /*upper*/ = {}) {
     return alpha;
   }
-  // The slope of the (minimised) dual along alpha: the gradient, and what l* is bent there.
+  // The slope of the (minimised) dual along alpha: the gradient, and what l* is bent there. Where
+  // that has a kink it is the slope to the right, and left_gradient() is that to the left.
   template <class T>
   HINGE_ANYWHERE static inline T full_gradient(T gradient, T /*alpha*/, T /*upper*/) {
     return gradient;
@@ -193,6 +195,7 @@ struct SquaredHinge {
   static constexpr double kCorner = 1;
   static constexpr bool kSmooth = true;
   static constexpr bool kLinearGain = false;
+  static constexpr bool kRegression = false, kKinked = false;
   static constexpr std::array<double, 0> kJumps = {};
   static constexpr std::array<double, 0> breakpoints() { return {}; }
   static constexpr double kLastSlope = 0;
@@ -335,7 +338,9 @@ HINGE_ANYWHERE inline Loss make_loss(const LossChoice& choice) {
   if constexpr (std::is_empty_v<Loss>) {
     return {};
   } else {
-    return {choice.epsilon};
+    Loss loss;
+    loss.epsilon = choice.epsilon;
+    return loss;
   }
 }
 
@@ -345,6 +350,10 @@ decltype(auto) visit_loss(const LossChoice& choice, F&& f) {
   switch (choice.kind) {
     case LossKind::squared_hinge:
       return f(make_loss<SquaredHinge>(choice));
+    case LossKind::epsilon_insensitive:
+      return f(make_loss<EpsilonInsensitive>(choice));
+    case LossKind::squared_epsilon:
+      return f(make_loss<SquaredEpsilon>(choice));
     case LossKind::hinge:
       break;
   }

@@ -74,8 +74,9 @@ Slack slack_of(const Problem& problem, const CsrView<Value>& m, std::uint64_t i,
                std::span<const double> w, double constant) {
   const Score score = score_of(m, i, w);
   const double size = score.size + std::abs(constant);
-  return {Loss::slack(problem.y[i] * (score.value + constant)),
-          kUnit * ((score_depth(m.size_of(i)) + 4) * size + 2 * Loss::kCorner)};
+  const double corner = problem.corner<Loss>(i);
+  return {corner - problem.y[i] * (score.value + constant),
+          kUnit * ((score_depth(m.size_of(i)) + 4) * size + 2 * std::abs(corner))};
 }
 
 // This computes it with twice the digits: products and sums leave their rounding to a second sum.
@@ -83,7 +84,7 @@ Slack slack_of(const Problem& problem, const CsrView<Value>& m, std::uint64_t i,
 template <class Loss, class Value>
 Slack long_slack_of(const Problem& problem, const CsrView<Value>& m, std::uint64_t i,
                     std::span<const double> w) {
-  double high = Loss::kCorner, low = 0, rounded = 0;
+  double high = problem.corner<Loss>(i), low = 0, rounded = 0;
   const auto add = [&](double x, double weight) {
     const double factor = -problem.y[i] * x, product = factor * weight;
     const ExactSum next = two_sum(high, product);
@@ -109,6 +110,7 @@ struct LossPart {
   double underflows = 0;  // that products may have had
   double square = 0;      // with a free bias: the largest |x_i|^2, as computed
   double most = 0;        // and the most values in a row
+  double corner = 0;      // and the largest corner
 };
 
 // This sums the losses of the rows begin .. end - 1.
@@ -142,6 +144,7 @@ LossPart loss_part(const Loss& loss, const Problem& problem, const CsrView<Value
     }
     part.square = std::max(part.square, square);
     part.most = std::max(part.most, static_cast<double>(size));
+    part.corner = std::max(part.corner, std::abs(problem.corner<Loss>(i)));
   }
   return part;
 }
@@ -276,7 +279,7 @@ void join(std::vector<Combination>& parts) {
 template <class Loss, bool twice>
 Interval dual_value(const Loss& loss, const Problem& problem, std::span<const double> alpha,
                     std::vector<Combination>& parts, const Interval& primal,
-                    const Interval& longest, Comm* comm) {
+                    const Interval& longest, double corner, Comm* comm) {
   join(parts);
   Combination& all = parts[0];
   std::vector<double>& v = all.chunk;
@@ -327,11 +330,13 @@ Interval dual_value(const Loss& loss, const Problem& problem, std::span<const do
     // and 1/2 |w|^2 <= P there. A loss of straight pieces has such a b where it breaks at the
     // margin of some row, y_i b = kCorner - y_i <w,x_i>. A smooth one that only slopes below its
     // corner has one between the breaks of a row of each sign: rows of both have a slope there, or
-    // none has.
-    static_assert(!Loss::kSmooth || Loss::kLowest == 0, "its bias needs a bound of its own");
-    const double most = up(Loss::kCorner +
+    // none has. One of regression slopes as its margin has a sign, so that one b is between the
+    // least and the largest t_i - <w,x_i>.
+    static_assert(!Loss::kSmooth || Loss::kLowest == 0 || Loss::kRegression,
+                  "its bias needs a bound of its own");
+    const double most = up(corner +
                            up(up(std::sqrt(up(2 * primal.high))) * up(std::sqrt(longest.high)))),
-                 least = Loss::kCorner + std::sqrt(primal.low) * std::sqrt(longest.low);
+                 least = corner + std::sqrt(primal.low) * std::sqrt(longest.low);
     const double left = std::abs(v.back()),
                  doubt = up(of_sums * enclose_sum(total, alpha_depth, 0).high);
     dual.low = down(dual.low - up(up(up(left * (1 + 4 * kUnit)) + doubt) * most));
@@ -374,6 +379,7 @@ Proof prove(const Loss& loss, const Problem& problem, std::span<const double> w,
     all.underflows += losses[b].underflows;
     all.square = std::max(all.square, losses[b].square);
     all.most = std::max(all.most, losses[b].most);
+    all.corner = std::max(all.corner, losses[b].corner);
     depth = std::max(depth, sum_depth(cuts[b + 1] - cuts[b]));
   }
   depth += static_cast<double>(blocks) + 3 + Loss::kRoundings;
@@ -385,6 +391,7 @@ Proof prove(const Loss& loss, const Problem& problem, std::span<const double> w,
     all.underflows = sums_of_ranks[2];
     all.square = comm->max(all.square);
     all.most = comm->max(all.most);
+    all.corner = comm->max(all.corner);
     depth = comm->max(depth) + comm->size();
   }
   const Interval half = half_square(w.first(problem.regularised()));
@@ -394,7 +401,8 @@ Proof prove(const Loss& loss, const Problem& problem, std::span<const double> w,
                            lost.high == 0 ? half.high : up(half.high + lost.high)};
   if (!bounded) return make_proof(primal, nullptr);
   const Interval longest = enclose_sum(all.square, all.most + 1, all.most);
-  const Interval dual = dual_value<Loss, twice>(loss, problem, alpha, sums, primal, longest, comm);
+  const Interval dual =
+      dual_value<Loss, twice>(loss, problem, alpha, sums, primal, longest, all.corner, comm);
   return make_proof(primal, &dual);
 }
 

@@ -40,7 +40,7 @@ void Fallback::sweep(std::span<const std::size_t> which, const SweepLimit& limit
   std::vector<std::vector<std::int8_t>> y;
   std::vector<Problem> problems;
   for (const std::size_t k : which) {
-    y.push_back(signs(plan_.data, report_.model().problems[k].label));
+    y.push_back(plan_.signs_of(k));
     problems.push_back(plan_.problem(y.back(), report_.cost()));
   }
   std::vector<Solution> found =

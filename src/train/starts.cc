@@ -84,7 +84,7 @@ Start start_at_model(const Plan& plan, int ranks, const Model& model, const Prob
     const std::vector<double> weights = row_costs(plan.data, from.origin.class_weights);
     before.costs = weights;
     before.cost = from.origin.cost;
-    before.loss = from.origin.loss;
+    before.loss = {from.origin.loss, from.origin.epsilon};
     start.alpha = expand(before, witness);
     fit(start.alpha, before, problem);
     if (problem.free_bias) balance(problem, start.alpha);

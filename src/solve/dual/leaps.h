@@ -22,7 +22,8 @@
 
 namespace hinge {
 
-// D along a way is a quadratic of how far it goes: for losses whose conjugate is one.
+// D along a way is a quadratic of how far it goes: for losses whose conjugate is one. A kink is a
+// bound to both sides.
 template <class Loss, class Value>
 class Leaps {
   using Item = typename WorkingRows<Value>::Item;
@@ -125,7 +126,9 @@ class Leaps {
         slope_p += p;
       } else {
         const double upper = problem_.upper(items[k].row), alpha = items[k].alpha;
-        const double slope = gain_slope(loss_, alpha, upper);
+        double slope = gain_slope(loss_, alpha, upper);
+        if constexpr (Loss::kRegression) slope += problem_.targets[items[k].row];
+        if (Loss::kKinked && alpha == 0) continue;
         const double curvature = loss_.dual_curvature(alpha, upper);
         slope_r += slope * r;
         slope_p += slope * p;
@@ -167,7 +170,13 @@ class Leaps {
       const Item& item = items[k];
       const double wanted = item.alpha + s * (item.alpha - before_[k]) + (first ? 0 : t * step_[k]);
       const double upper = problem_.upper(item.row);
-      leap_[k] = std::clamp(wanted, loss_.lowest(upper), loss_.highest(upper));
+      double lowest = loss_.lowest(upper), highest = loss_.highest(upper);
+      if constexpr (Loss::kKinked) {
+        if (item.alpha >= 0) lowest = 0;
+        if (item.alpha <= 0) highest = 0;
+      }
+      leap_[k] = std::clamp(wanted, lowest, highest);
+      if constexpr (Loss::kRegression) gain += (leap_[k] - item.alpha) * problem_.targets[item.row];
       gain += loss_.dual_gain(leap_[k], upper) - loss_.dual_gain(item.alpha, upper);
       if (leap_[k] == wanted) continue;
       add_row(problem_, simd_, rows_.entries(item), (leap_[k] - wanted) * item.y, leap_w_,
