@@ -585,7 +585,7 @@ std::vector<std::pair<std::string, std::string>> describe(const TrainOptions& o)
     if (there) all.emplace_back(name, fmt::format("{}", value));
   };
   add(o.loss != LossKind::hinge, "loss", to_string(o.loss));
-  add(is_regression(o.loss), "epsilon", o.epsilon);
+  add(o.epsilon != TrainOptions{}.epsilon, "epsilon", o.epsilon);
   std::string costs;
   for (const double cost : o.path) costs += fmt::format("{}{}", costs.empty() ? "" : ",", cost);
   add(true, "cost", o.path.empty() ? fmt::format("{}", o.cost) : costs);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "contract/solver_cases.h"
 #include "data/dataset_builder.h"
 #include "rows/quantised_rows.h"
 #include "solve/solver.h"
@@ -40,11 +41,16 @@ struct Case {
   bool floats = false;    // descent begins with w in floats
   Precision precision = Precision::f32;
   double cost = 2;
-  LossKind loss = LossKind::hinge;
+  LossChoice loss = {};
 };
 
 Case squared(Case one) {
   one.loss = LossKind::squared_hinge;
+  return one;
+}
+
+Case regression(Case one, LossKind loss) {
+  one.loss = {loss, 0.2};
   return one;
 }
 
@@ -110,6 +116,16 @@ std::vector<Case> cases() {
       squared({"newton_squared_free_bias", Solver::newton, {}, 1e-13, 1, {}, 400, 12, true}),
       squared(
           {"newton_squared_after_sample", Solver::newton, {}, 1e-15, 1, {}, 33000, 10, false, 3}),
+      regression({"dual_insensitive", Solver::dual, {}, 1e-6}, LossKind::epsilon_insensitive),
+      regression({"dual_insensitive_free_bias", Solver::dual, {}, 1e-6, 1, {}, 150, 40, true},
+                 LossKind::epsilon_insensitive),
+      regression(
+          {"dual_squared_epsilon_floats", Solver::dual, {}, 1e-8, 1, {}, 150, 40, false, 40, true},
+          LossKind::squared_epsilon),
+      regression({"newton_insensitive", Solver::newton, {}, 1e-8, 1, {}, 400, 12, true},
+                 LossKind::epsilon_insensitive),
+      regression({"newton_squared_epsilon", Solver::newton, {}, 1e-15, 1, {}, 3000, 30},
+                 LossKind::squared_epsilon),
       {"cpa", Solver::cpa, {}, 1e-2},
       {"ocas", Solver::ocas},
       {"ocas_by_rows", Solver::ocas, {}, 1e-3, 1, {}, 60, 150},
@@ -192,6 +208,7 @@ class SolverCheckpoints : public ::testing::TestWithParam<Case> {
                            .bias = free ? 1 : 0.5,
                            .free_bias = free,
                            .loss = GetParam().loss});
+      targets_.emplace_back().give(problems_.back());
     }
   }
 
@@ -237,6 +254,7 @@ class SolverCheckpoints : public ::testing::TestWithParam<Case> {
   std::optional<QuantisedRows> quantised_;
   std::vector<double> costs_ = std::vector<double>(GetParam().rows);
   std::vector<std::vector<std::int8_t>> signs_;
+  std::vector<contract::MaybeTargets> targets_;
   std::vector<Problem> problems_;
 };
 
