@@ -1,6 +1,8 @@
-// LIBLINEAR's train(), -s 3 without bias, on rows that stay in memory:
+// LIBLINEAR's train() without bias, on rows that stay in memory:
 //
-//   liblinear_solve FILE     then lines "COST EPSILON WEIGHTS" on stdin, see libsvm_rows.h
+//   liblinear_solve FILE [S [P]]     then lines "COST EPSILON WEIGHTS" on stdin, see libsvm_rows.h
+//
+// S is the number that its -s takes, 3 unless told; P its -p, 0.1 unless told.
 //
 // The seconds are those of train() alone. bench/matrix_peers.py compiles it together with
 // LIBLINEAR's own sources, whose limit of 300 passes it lifts, or else with the library of the
@@ -18,7 +20,8 @@ namespace {
 
 class Problem {
  public:
-  explicit Problem(Rows&& rows) : label_(std::move(rows.label)) {
+  Problem(Rows&& rows, int solver, double insensitive)
+      : label_(std::move(rows.label)), solver_(solver), insensitive_(insensitive) {
     std::size_t count = 0;
     for (const Row& row : rows.x) count += row.size() + 1;
     nodes_.reserve(count);
@@ -37,11 +40,11 @@ class Problem {
 
   Trained train(double cost, double epsilon) const {
     parameter how{};
-    how.solver_type = L2R_L1LOSS_SVC_DUAL;
+    how.solver_type = solver_;
     how.C = cost;
     how.eps = epsilon;
-    how.p = 0.1;
-#if LIBLINEAR_VERSION >= 240  // not used by -s 3, but looked at
+    how.p = insensitive_;
+#if LIBLINEAR_VERSION >= 240  // not used by these solvers, but looked at
     how.nu = 0.5;
     how.regularize_bias = 1;
 #endif
@@ -49,12 +52,17 @@ class Problem {
     const Stopwatch watch;
     model* made = ::train(&problem_, &how);
     Trained trained{.w = {}, .seconds = watch.seconds()};
-    trained.w = hyperplanes(*made);
+    trained.w = check_regression_model(made) != 0 ? only(*made) : hyperplanes(*made);
     free_and_destroy_model(&made);
     return trained;
   }
 
  private:
+  static std::vector<Weights> only(const model& made) {
+    Weights w(static_cast<std::size_t>(made.nr_feature) + 1);
+    std::copy_n(made.w, w.size() - 1, w.begin() + 1);
+    return {w};
+  }
   static std::vector<Weights> hyperplanes(const model& made) {
     const auto columns = static_cast<std::size_t>(made.nr_feature);
     if (made.nr_class == 2) {  // one, for the label that LIBLINEAR met first
@@ -77,6 +85,8 @@ class Problem {
   }
 
   std::vector<double> label_;
+  int solver_;
+  double insensitive_;
   std::vector<feature_node> nodes_;
   std::vector<feature_node*> starts_;
   problem problem_{};
@@ -85,15 +95,16 @@ class Problem {
 }  // namespace
 
 int main(int count, char** words) {
-  if (count != 2) {
-    std::cerr << "usage: liblinear_solve FILE\n";
+  if (count < 2 || count > 4) {
+    std::cerr << "usage: liblinear_solve FILE [S [P]]\n";
     return 2;
   }
   try {
     set_print_string_function([](const char*) {});
     Rows rows = read(words[1]);
     const unsigned long columns = rows.columns;
-    const Problem data(std::move(rows));
+    const Problem data(std::move(rows), count > 2 ? std::stoi(words[2]) : L2R_L1LOSS_SVC_DUAL,
+                       count > 3 ? std::stod(words[3]) : 0.1);
     serve(columns, [&](double cost, double epsilon) { return data.train(cost, epsilon); });
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';

@@ -184,7 +184,7 @@ int Info::model() {
                           : o.bias_feature == 0 ? Json("none")
                                                 : Json(o.bias_feature)},
                  {"solver", o.solver},
-                 {"loss", or_null(to_string(o.loss))}};
+                 {"loss", model->stream ? Json(to_string(o.loss)) : or_null(to_string(o.loss))}};
   if (!o.because.empty()) object.add("because", o.because);
   add_goals(object, o);
   if (o.update != Update::margin) object.add("update", to_string(o.update));

@@ -121,6 +121,7 @@ StreamOptions StreamCommand::stream_options() const {
   return {.lambda = table.lambda,
           .bias = std::max(0.0, table.bias),
           .t0 = table.pegasos.t0.value_or(0),
+          .loss = table.loss,
           .update = table.pegasos.update,
           .class_weights = table.class_weights,
           .labels = parse_labels(),
@@ -164,6 +165,7 @@ void StreamCommand::check_agreement(const Model& model) const {
   };
   check("--lambda", asked.lambda, s.lambda);
   check("--t0", asked.t0, s.t0);
+  check("--loss", to_string(asked.loss), to_string(model.origin.loss));
   check("--update", to_string(asked.update), to_string(model.origin.update));
   check("--bias", asked.bias, model.origin.bias_feature);
   check("--labels", list_text(asked.labels),
@@ -444,9 +446,12 @@ void add_stream(CLI::App& app, Action& action) {
   command->add_option("MODEL", stream->model_path,
                       "where to save at the end, on a signal, and before an error ends the run; "
                       "without it only the figures are printed");
-  add_table_options(
-      *command, stream->table,
-      {"lambda", "t0", "update", "bias", "class-weight", "reject", "max-classes", "memory", "cpu"});
+  add_table_options(*command, stream->table,
+                    {"lambda", "t0", "loss", "update", "bias", "class-weight", "reject",
+                     "max-classes", "memory", "cpu"});
+  command->get_option("--loss")->description(
+      "what a row inside the margin costs: max(0, 1 - z), z its margin, or the square of that (one "
+      "of hinge, squared_hinge; default hinge)");
   command->get_option("--lambda")
       ->description("regularisation; step t has size 1/(L t) (a finite number > 0); must be given");
   command->get_option("--t0")->description(

@@ -367,9 +367,10 @@ Verified verify_model(const Model& model, const Dataset& data, bool prove, doubl
 class Learner {
  public:
   Learner(double lambda, double bias, std::vector<std::int64_t> labels, const nb::dict& weights,
-          bool mistakes) {
+          bool mistakes, const std::string& loss) {
     StreamOptions options;
     options.lambda = lambda;
+    options.loss = loss_of(loss);
     options.update = update_of(mistakes);
     options.bias = bias;
     options.labels = std::move(labels);
@@ -383,10 +384,12 @@ class Learner {
   }
   // Goes on from a stream, or from any other linear model as if `steps` had led to it: a stream
   // keeps sums v, of which w is v / (lambda steps).
-  Learner(const Model& given, double lambda, std::uint64_t steps, bool mistakes) {
+  Learner(const Model& given, double lambda, std::uint64_t steps, bool mistakes,
+          const std::string& loss) {
     Model model = given;
     if (!model.stream) {
       model.origin.update = update_of(mistakes);
+      model.origin.loss = loss_of(loss);
       const double scale = lambda * static_cast<double>(steps);
       StreamState& s = model.stream.emplace();
       s.lambda = lambda;
@@ -417,6 +420,12 @@ class Learner {
 
  private:
   static Update update_of(bool mistakes) { return mistakes ? Update::mistake : Update::margin; }
+  static LossKind loss_of(const std::string& name) {
+    for (const LossKind kind : {LossKind::hinge, LossKind::squared_hinge}) {
+      if (name == to_string(kind)) return kind;
+    }
+    throw nb::value_error("loss: expected one of hinge, squared_hinge");
+  }
   std::mutex mutex_;
   std::optional<Stream> stream_;
 };
@@ -535,10 +544,11 @@ NB_MODULE(_core, m) {
         arg("threads"));
 
   nb::class_<Learner>(m, "Learner", "Learns rows as they come.")
-      .def(nb::init<double, double, std::vector<std::int64_t>, const nb::dict&, bool>(),
-           arg("lambda_"), arg("bias"), arg("labels"), arg("weights"), arg("mistakes"))
-      .def(nb::init<const Model&, double, std::uint64_t, bool>(), arg("model"), arg("lambda_"),
-           arg("steps"), arg("mistakes"))
+      .def(nb::init<double, double, std::vector<std::int64_t>, const nb::dict&, bool,
+                    const std::string&>(),
+           arg("lambda_"), arg("bias"), arg("labels"), arg("weights"), arg("mistakes"), arg("loss"))
+      .def(nb::init<const Model&, double, std::uint64_t, bool, const std::string&>(), arg("model"),
+           arg("lambda_"), arg("steps"), arg("mistakes"), arg("loss"))
       .def("learn", &Learner::learn, arg("rows"))
       .def("snapshot", &Learner::snapshot);
 }

@@ -347,7 +347,8 @@ std::vector<Row> make_rows() {
               "max(0, 1 - z), z the margin of a row, or its square, which LIBLINEAR and "
               "scikit-learn take unless told otherwise; of regression, where labels are numbers to "
               "be predicted, max(0, |z| - epsilon), z being by how much a score misses, or its "
-              "square; all but the hinge: solvers auto, dual and newton, without kernels"},
+              "square; all but the hinge: solvers auto, dual and newton, squared_hinge also "
+              "pegasos, without kernels"},
              loss_names(), [](Options& o, std::size_t place) { o.loss = LossKind(place); }),
       number({"epsilon", "p", "P", "", "0.1",
               "of a loss of regression: scores may miss by so much at no cost"},

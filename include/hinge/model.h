@@ -132,7 +132,7 @@ struct StreamState {
   std::uint64_t t0 = 0;
   std::uint64_t rows = 0;    // learned, a step each
   std::uint64_t lines = 0;   // of the input they came from
-  double loss = 0;           // sum of the rows' hinge losses, each before its update
+  double loss = 0;           // sum of the rows' losses, each before its update
   std::uint64_t errors = 0;  // rows predicted wrongly before their update
   bool rest = true;          // labels come as they come: the last of the sums is that of no class
   IndexBase index_base = IndexBase::one;  // as asked for; Model::index_base is what came of it

@@ -9,12 +9,12 @@
 //
 // A row x of sign y is a step of Pegasos (tau = t0 + 1, t0 + 2, ...; c the factor of its class):
 //
-//   w <- (1 - 1/tau) w + [y <w, x> < 1] c y x / (lambda tau)
+//   w <- (1 - 1/tau) w + a c y x / (lambda tau),     a = [y <w, x> < 1] with the hinge
 //
-// (with Update::mistake [y <w, x> <= 0]) for two classes, or for each class against the rest. It
-// costs the nonzeros of the row. What comes out is what `train` finds with Pegasos, rows in order,
-// the last point: but nobody needs to know beforehand how many rows, columns or classes there will
-// be.
+// (with Update::mistake [y <w, x> <= 0]) for two classes, or for each class against the rest. With
+// the squared hinge a = 2 max(0, 1 - y <w, x>) at the new w. A step costs the nonzeros of the row.
+// What comes out is what `train` finds with Pegasos, rows in order, the last point: but nobody
+// needs to know beforehand how many rows, columns or classes there will be.
 //
 // Classes come as they come, and when does not matter: the model is, bit for bit, that of a stream
 // which knew all labels from the start. For that one more hyperplane is kept, that of the class
@@ -41,6 +41,7 @@ struct StreamOptions {
   double lambda = 0;     // must be given: > 0; lambda (t0 + 2^53) is finite
   double bias = 0;       // value of a constant, regularised feature, up to kMaxBias; 0 = none
   std::uint64_t t0 = 0;  // the first step has the size of step t0 + 1; below 2^53
+  LossKind loss = LossKind::hinge;
   Update update = Update::margin;               // which rows are learned from
   std::vector<ClassWeight> class_weights = {};  // factor > 0 on the steps of rows of that class
   // The only labels there are, at least two: others are refused (data.label.unknown), and no
@@ -75,8 +76,9 @@ struct StreamFigures {
   std::uint64_t rows = 0;    // learned
   std::uint64_t lines = 0;   // of the input, as set_lines() said
   std::uint64_t errors = 0;  // predicted wrongly; so is every row whose label was not known yet
-  // Sum over the rows of max(0, 1 - y <w, x>): of the one hyperplane of two classes, of all classes
-  // known by then, the row's own included, if there are more. The first row has 1.
+  // Sum over the rows of their losses, max(0, 1 - y <w, x>) with the hinge: of the one hyperplane
+  // of two classes, of all classes known by then, the row's own included, if there are more. The
+  // first row has that of a margin of 0.
   double loss = 0;
 };
 

@@ -21,14 +21,16 @@ _ITERATES = {False: "last", True: "average", "last": "last", "average": "average
 class PegasosClassifier(LinearClassifier):
     """Pegasos: a linear (or kernel) support vector machine by stochastic sub-gradient steps.
 
-    Minimises lambda/2 |w|^2 + mean_i max(0, 1 - y_i <w, x_i>), which is what :class:`LinearSVC`
-    minimises with C = 1 / (lambda n). It is good soon and exact late: where the minimum is wanted,
+    Minimises lambda/2 |w|^2 + mean_i max(0, 1 - y_i <w, x_i>), or the mean of the squares of that,
+    which is what :class:`LinearSVC` minimises with C = 1 / (lambda n). It is good soon and exact late: where the minimum is wanted,
     LinearSVC is faster. What it has over it: :meth:`partial_fit`, and kernels.
 
     Parameters
     ----------
     lambda_ : float, default 1e-4
         Weight of 1/2 |w|^2, > 0.
+    loss : "hinge" or "squared_hinge", default "hinge"
+        What a row inside the margin costs; with a kernel the hinge.
     batch_size : int, default 1
         Rows a step looks at.
     average : "suffix", True, False, "random" or int, default "suffix"
@@ -87,14 +89,15 @@ class PegasosClassifier(LinearClassifier):
     True
     """
 
-    _parameters = {"lambda": "lambda_", "batch": "batch_size", "iterate": "average", "update": "update",
+    _parameters = {"lambda": "lambda_", "loss": "loss", "batch": "batch_size", "iterate": "average", "update": "update",
                    "projection": "projection", "sampling": "sampling", "epochs": "epochs", "steps": "steps",
                    "t0": "t0", "gap": "gap", "kernel": "kernel", "gamma": "gamma", "degree": "degree",
                    "coef0": "coef0", "budget": "budget", "rescale": "rescale", "check-every": "check_every",
                    "bias": "intercept", "class-weight": "class_weight", "reject": "reject", "time-limit": "time_limit",
                    "threads": "n_jobs", "seed": "random_state", "start": "warm_start"}
 
-    def __init__(self, lambda_: float = 1e-4, *, batch_size: int = 1, average: bool | int | str = "suffix",
+    def __init__(self, lambda_: float = 1e-4, *, loss: Literal["hinge", "squared_hinge"] = "hinge",
+                 batch_size: int = 1, average: bool | int | str = "suffix",
                  update: Literal["margin", "mistake"] = "margin", projection: bool = False,
                  sampling: Literal["permute", "replace", "order"] = "permute", epochs: int = 20,
                  steps: int | None = None, t0: int | None = None, gap: float | None = None,
@@ -104,6 +107,7 @@ class PegasosClassifier(LinearClassifier):
                  reject: Any = None, warm_start: bool = False, time_limit: float | None = None,
                  n_jobs: int | None = None, random_state: Any = None, verbose: int = 0):
         self.lambda_ = lambda_
+        self.loss = loss
         self.batch_size = batch_size
         self.average = average
         self.update = update
@@ -138,7 +142,8 @@ class PegasosClassifier(LinearClassifier):
         return self
 
     def _options(self) -> dict[str, Any]:
-        options = {"solver": "pegasos", "lambda": required(self.lambda_), "batch": required(self.batch_size),
+        options = {"solver": "pegasos", "lambda": required(self.lambda_), "loss": required(self.loss),
+                   "batch": required(self.batch_size),
                    "iterate": self._iterate(), "update": required(self.update),
                    "projection": "on" if self.projection else "off",
                    "sampling": required(self.sampling), "gap": self.gap, "t0": self.t0, "steps": self.steps,
@@ -156,7 +161,7 @@ class PegasosClassifier(LinearClassifier):
 
         The first call needs ``classes``, all there will ever be; unless it comes after :meth:`fit`, whose
         model it goes on from. Each row is a step of size 1/(lambda t), t = 1, 2, ... (counted on from the
-        steps of fit), and the result the last point: of the parameters ``lambda_``, ``update``,
+        steps of fit), and the result the last point: of the parameters ``lambda_``, ``loss``, ``update``,
         ``fit_intercept`` and ``class_weight`` (a dict) matter, at the first call. How rows are cut into calls
         makes no difference, to the bit. There is no certificate: nobody keeps the data it would follow from.
         """
@@ -210,7 +215,8 @@ class PegasosClassifier(LinearClassifier):
     def _new_learner(self, classes, named: bool, first: bool) -> _core.Learner:
         if not first:
             steps = self.n_iter_ * max(1, self.model_.origin["rows"])
-            return _core.Learner(self.model_._core, float(self.lambda_), steps, self._mistakes())
+            return _core.Learner(self.model_._core, float(self.lambda_), steps, self._mistakes(),
+                                 required(self.loss))
         labels = [int(label) for label in (range(len(classes)) if named else classes)]
         factors = {}
         if self.class_weight is not None:
@@ -219,7 +225,7 @@ class PegasosClassifier(LinearClassifier):
             numbers = {plain(c): label for c, label in zip(classes, labels)}
             factors = {numbers[plain(c)]: float(f) for c, f in self.class_weight.items() if plain(c) in numbers}
         return _core.Learner(float(self.lambda_), 1.0 if self.fit_intercept else 0.0, labels, factors,
-                             self._mistakes())
+                             self._mistakes(), required(self.loss))
 
     def _mistakes(self) -> bool:
         if self.update not in ("margin", "mistake"):
@@ -258,7 +264,8 @@ class PegasosClassifier(LinearClassifier):
         kind, gamma, degree, coef0 = model._core.kernel
         parameters = {"fit_intercept": origin["bias_feature"] != 0, "random_state": origin["seed"],
                       "intercept": "free" if origin["free_bias"] else "scaled",
-                      "lambda_": 1 / (origin["cost"] * origin["rows"]), "update": origin["update"]}
+                      "lambda_": 1 / (origin["cost"] * origin["rows"]), "loss": origin["loss"],
+                      "update": origin["update"]}
         if kind != "linear":
             parameters |= {"kernel": kind, "gamma": gamma, "degree": degree, "coef0": coef0}
         return parameters

@@ -116,6 +116,33 @@ def test_partial_fit_is_the_same_however_rows_are_cut(three):
     np.testing.assert_array_equal(whole.coef_, resumed.coef_)
 
 
+def test_partial_fit_takes_the_loss(two, tmp_path):
+    """Implicit steps, written down again."""
+    X, y = make_sparse(50, 8)
+    svm = hinge.PegasosClassifier(0.1, loss="squared_hinge", fit_intercept=False).partial_fit(X, y, classes=[-1, 1])
+    w = np.zeros(8)
+    for t, (x, sign) in enumerate(zip(X.toarray(), y), start=1):
+        w = (1 - 1 / t) * w
+        share = 2 * max(0, 1 - sign * (w @ x)) / (1 + 2 * (x @ x) / (0.1 * t))
+        w = w + share * sign * x / (0.1 * t)
+    np.testing.assert_allclose(svm.coef_[0], w, rtol=1e-10, atol=1e-12)
+    assert svm.model_.origin["loss"] == "squared_hinge"
+    svm.save(tmp_path / "m")
+    assert hinge.PegasosClassifier.load(tmp_path / "m").loss == "squared_hinge"
+    with pytest.raises(ValueError, match="loss: "):
+        hinge.PegasosClassifier(0.1, loss="none").partial_fit(X, y, classes=[-1, 1])
+
+
+def test_loss_reaches_the_library(two):
+    X, y = two
+    exact = hinge.LinearSVC(C=1 / (0.01 * len(y)), loss="squared_hinge", gap=1e-8, fit_intercept=False).fit(X, y)
+    svm = hinge.PegasosClassifier(0.01, loss="squared_hinge", epochs=60, fit_intercept=False).fit(X, y)
+    assert svm.certificate_.relative_gap < 0.05 and hinge.verify(svm, X, y).agrees
+    assert exact.certificate_.primal * (1 - 1e-8) <= svm.certificate_.primal <= exact.certificate_.primal * 1.05
+    with pytest.raises(ValueError, match="kernel"):
+        hinge.PegasosClassifier(0.01, loss="squared_hinge", kernel="rbf").fit(X, y)
+
+
 @pytest.mark.parametrize("update", ["margin", "mistake"])
 def test_partial_fit_is_pegasos(update, two):
     """The steps, written down again."""

@@ -32,9 +32,7 @@ void add_sections(Draft& draft, const Model& model) {
     draft.keep(array + ".ends", {classes}, std::move(names.ends));
   }
   if (model.origin.loss != LossKind::hinge) {
-    if (model.stream || !model.kernel.linear()) {
-      fail("model.format", "a stream, or a model with a kernel, has the hinge loss");
-    }
+    if (!model.kernel.linear()) fail("model.format", "a model with a kernel has the hinge loss");
     draft.add_section(kLoss, false, std::string(to_string(model.origin.loss)));
   }
   if (model.regression()) {
@@ -119,8 +117,8 @@ LossKind read_loss(const TensorFile& file) {
     if (name == to_string(known)) loss = known;
   }
   if (!loss) file.reject("header", "unknown loss");
-  if (file.has_field("stream") || file.has_field("kernel")) {
-    file.reject("content", "a stream or a kernel with another loss than the hinge");
+  if (file.has_field("kernel")) {
+    file.reject("content", "a kernel with another loss than the hinge");
   }
   return *loss;
 }

@@ -66,8 +66,9 @@ struct SolverTask {
 struct SolverTraits {
   Solver solver;
   std::string_view name;
-  OptionGroup options = OptionGroup::common;      // that it has besides those of all
-  std::span<const std::string_view> losses = {};  // their names
+  OptionGroup options = OptionGroup::common;                  // that it has besides those of all
+  std::span<const std::string_view> losses = {};              // their names,
+  std::span<const std::string_view> losses_with_kernel = {};  // and with a kernel
   Abilities alone = {}, on_ranks = {}, with_kernel = {};
   // Refuses what only this solver can be asked for and several ranks cannot do. It may be none.
   void (*check_ranks)(const AskedOfRanks& asked) = nullptr;
@@ -88,8 +89,10 @@ struct SolverTraits {
   std::vector<Solution> (*solve)(const SolverTask& task, Pool& pool);
 };
 
-// Solvers that take no other loss, and those that take all there are.
+// Solvers that take no other loss, those that take all of classes, and those that take all there
+// are.
 constexpr std::string_view kHingeAlone[] = {Hinge::kName};
+constexpr std::string_view kLossesOfClasses[] = {Hinge::kName, SquaredHinge::kName};
 constexpr std::string_view kAllLosses[] = {Hinge::kName, SquaredHinge::kName,
                                            EpsilonInsensitive::kName, SquaredEpsilon::kName};
 

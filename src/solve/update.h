@@ -1,23 +1,61 @@
-// Which rows a step of Pegasos learns from, by their margins z = y (<w, x> + b): one comparison, so
-// that loops need not know which rule it is.
+// What a step of Pegasos learns from a row: a share a of it, so that w gains a c y x times the size
+// of the step. The dual variable of the row is U times the mean of its shares (docs/pegasos.md).
 //
-//   margin    z < 1    the rows inside the margin, where the loss has a slope: a sub-gradient step
-//   mistake   z <= 0   the rows predicted wrongly: a perceptron that shrinks (docs/pegasos.md). A
-//                      score of 0 speaks for no class, so it is a mistake; w = 0 could not begin
-//                      otherwise.
+//   margin    A row inside the margin, where the loss has a slope: a sub-gradient step, a = -l'(z).
+//             Where slopes have no bound such a step could go far beyond the optimum. The share is
+//             then the one at the point that the step leads to, an implicit step; on several rows
+//             at once the step is as long as is best (pegasos/step_length.h).
+//   mistake   The same, but only rows predicted wrongly, z <= 0: a perceptron that shrinks. A score
+//             of 0 speaks for no class, so it is a mistake; w = 0 could not begin otherwise.
 #pragma once
 
 #include <limits>
+#include <type_traits>
 
 #include "hinge/options.h"
+#include "objective/loss.h"
 
 namespace hinge {
 
-// A row is learned from if z is below this. No number lies between 0 and the one of `mistake`.
+// Whether a row is learned from as a whole or not at all, so that its shares can be counted.
+template <class Loss>
+constexpr bool kLearnsByHits = !Loss::kSmooth && Loss::kLowest == 0 && Loss::kHighest == 1;
+
+// Whether steps are implicit.
+template <class Loss>
+constexpr bool kStepsImplicitly = Loss::kHighest == std::numeric_limits<double>::infinity();
+
+// A row is learned from as a whole if z is below this. No number lies between 0 and the one of
+// `mistake`.
 template <class Loss>
 constexpr double learns_below(Update update) {
+  static_assert(kLearnsByHits<Loss>);
   return update == Update::mistake ? std::numeric_limits<double>::denorm_min()
                                    : Loss::breakpoints()[0];
+}
+
+// The margin of a row where a step finds it, and where the step would leave it were nothing learned
+// from it; and by how much it rises with a share, at least 0.
+struct RowOfStep {
+  double margin = 0, shrunk = 0, rise = 0;
+};
+
+// The share of a row of any other loss in a sub-gradient step.
+template <class Loss>
+double sloping_share(const Loss& loss, Update update, double margin) {
+  static_assert(!kLearnsByHits<Loss>);
+  return update == Update::mistake && !(margin <= 0) ? 0.0 : -loss.slope(margin);
+}
+
+// And in a step on this row alone.
+template <class Loss>
+double learned_share(const Loss& loss, Update update, const RowOfStep& row) {
+  if constexpr (kStepsImplicitly<Loss>) {
+    if (update == Update::mistake && !(row.margin <= 0)) return 0;
+    return loss.dual_step(0.0, 1.0, loss.dual_gradient(row.shrunk), row.rise);
+  } else {
+    return sloping_share(loss, update, row.margin);
+  }
 }
 
 }  // namespace hinge

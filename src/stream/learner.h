@@ -52,7 +52,9 @@ class StreamLearner {
     const StreamPrediction prediction = predicted(scores_.data());
     StreamClasses::Addition added;
     if (!known) added = addition_of(label);
-    const double loss = measure<Hinge>(known ? classes_.all() : added.classes, label, c);
+    const double loss = visit_loss(options_.loss, [&](const auto& one) {
+      return measure(one, known ? classes_.all() : added.classes, label, c, row);
+    });
     if (!std::isfinite(figures_.loss + loss)) {
       fail("solver.nonfinite", "the sum of the losses is not finite", "scale the data");
     }
@@ -122,16 +124,27 @@ class StreamLearner {
 
   StreamPrediction predicted(const double* scores) const;
 
-  // Sets what each hyperplane gains from the row (c y if it learns from it, else nothing) and
-  // returns its loss.
-  template <class Loss>
-  double measure(std::span<const StreamClass> classes, std::int64_t label, double c) {
-    static_assert(!Loss::kSmooth && Loss::kHighest == 1, "a row gains c y or nothing");
-    const double below = learns_below<Loss>(options_.update);
+  // Sets what each hyperplane gains from the row (a c y, a the share it learns) and returns its
+  // loss.
+  template <class Loss, class Value>
+  double measure(const Loss& loss_here, std::span<const StreamClass> classes, std::int64_t label,
+                 double c, SparseRow<Value> row) {
+    RowOfStep step;
+    if constexpr (kStepsImplicitly<Loss>) {
+      const double square = square_of(row) + options_.bias * options_.bias;
+      step.rise = c * square / (options_.lambda * static_cast<double>(steps() + 1));
+    }
     const auto loss_of = [&](std::size_t hyperplane, double y) {
-      const double margin = y * (s_ * scores_[hyperplane]);
-      factors_[hyperplane] = margin < below ? c * y : 0.0;
-      return Loss::value(margin);
+      step.margin = y * (s_ * scores_[hyperplane]);
+      if constexpr (kLearnsByHits<Loss>) {
+        const bool hit = step.margin < learns_below<Loss>(options_.update);
+        factors_[hyperplane] = hit ? c * y : 0.0;
+      } else {
+        step.shrunk = (1 - 1 / static_cast<double>(steps() + 1)) * step.margin;
+        const double share = learned_share(loss_here, options_.update, step);
+        factors_[hyperplane] = share != 0 ? share * c * y : 0.0;
+      }
+      return loss_here.value(step.margin);
     };
     const double rest = rest_ ? loss_of(0, -1) : 0;
     if (classes.size() == 1) return rest;  // the only hyperplane, turned round

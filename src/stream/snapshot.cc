@@ -40,6 +40,7 @@ Model StreamLearner::without_sums() const {
   model.origin.bias_feature = options_.bias;
   model.origin.class_weights = options_.class_weights;
   model.origin.update = options_.update;
+  model.origin.loss = options_.loss;
   model.origin.precision = options_.precision;
   model.origin.status = StopReason::limit;  // of learning there is no end
   model.stream = StreamState{.lambda = options_.lambda,

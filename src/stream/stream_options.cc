@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "model/stream_model.h"
+#include "objective/loss.h"
 
 namespace hinge {
 
@@ -36,6 +37,10 @@ void check_options(const StreamOptions& o, const char* id) {
   };
   check(o.lambda > 0 && std::isfinite(o.lambda), "lambda: expected a finite number > 0");
   check(o.bias >= 0 && o.bias <= kMaxBias, "bias: expected a number from 0 to 1e150");
+  const bool of_classes =
+      visit_loss(o.loss, []<class Loss>(const Loss&) { return Loss::kLowest == 0; });
+  check(of_classes,
+        fmt::format("loss: a stream learns classes, and {} is none of theirs", to_string(o.loss)));
   check(o.t0 < kMaxSteps, "t0: expected a whole number below 2^53");
   // The last step there can be must have a size.
   const double last = o.lambda * (static_cast<double>(o.t0) + static_cast<double>(kMaxSteps));
@@ -65,6 +70,7 @@ StreamOptions options_of(const Model& model, const StreamOptions& options) {
   all.t0 = s.t0;
   all.class_weights = model.origin.class_weights;
   all.update = model.origin.update;
+  all.loss = model.origin.loss;
   all.labels = s.rest ? std::vector<std::int64_t>{} : model.labels;
   all.reject = model.reject;
   all.index_base = s.index_base;

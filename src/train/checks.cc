@@ -27,13 +27,18 @@ constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a t
 
 void check_loss(const Plan& plan) {
   const std::string_view loss = to_string(plan.loss.kind);
+  const bool kernel = !plan.options.pegasos.kernel.linear();
   const auto takes = [&](const SolverTraits& traits) {
     return std::ranges::find(traits.losses, loss) != traits.losses.end();
   };
+  if (kernel && std::ranges::find(plan.traits().losses_with_kernel, loss) ==
+                    plan.traits().losses_with_kernel.end()) {
+    fail("usage.value", fmt::format("--loss {}: with a kernel the loss is the hinge", loss),
+         "leave one of --loss and --kernel out");
+  }
   if (takes(plan.traits())) return;
-  fail("usage.value",
-       fmt::format("--loss {}: --solver {} takes the hinge alone; {} take others, too", loss,
-                   plan.traits().name, Choice{names_where(takes)}.list()));
+  fail("usage.value", fmt::format("--loss {}: --solver {} does not take it; {} do", loss,
+                                  plan.traits().name, Choice{names_where(takes)}.list()));
 }
 
 void check_ranks(const Plan& plan, int ranks) {

@@ -32,7 +32,7 @@ PROBLEMS = int(os.environ.get("HINGE_EXACT") or (100 if SLOW else 500))
 SHOWN = 3  # failures of a family that are shown in full, the worst ones
 REFUSED = (65, 82)  # exit codes: data that cannot be used, an objective that is not finite
 
-SQUARED_SOLVERS = ("auto", "dual", "newton")  # that take the squared hinge
+SQUARED_SOLVERS = ("auto", "dual", "newton", "pegasos")  # that take the squared hinge
 SOLVERS = ("auto", "dual", "newton", "cpa", "ocas", "ocas3", "active", "focus", "pegasos")
 LABELS = ((1, -1), (1, 0), (7, 2), (1, 2, 3), (-5, 0, 40), (0, 1, 2, 3))
 

@@ -91,7 +91,9 @@ class FigureTest(StreamCase):
         """Twice over the rows is two epochs of `train`."""
         cases = [("d.svm", TEXT, []), ("three.svm", to_text(THREE), []), ("d.svm", TEXT, ["--bias", "2"]),
                  ("three.svm", to_text(THREE), ["--bias", "0.5", "--t0", "70"]),
-                 ("d.svm", TEXT, ["--update", "mistake"]), ("three.svm", to_text(THREE), ["--update", "mistake"])]
+                 ("d.svm", TEXT, ["--update", "mistake"]), ("three.svm", to_text(THREE), ["--update", "mistake"]),
+                 ("d.svm", TEXT, ["--loss", "squared_hinge"]),
+                 ("three.svm", to_text(THREE), ["--loss", "squared_hinge", "--bias", "0.5", "--t0", "7"])]
         for name, text, options in cases:
             with self.subTest(name=name, options=options):
                 self.write(name, text)
@@ -121,6 +123,17 @@ class FigureTest(StreamCase):
             self.assertAlmostEqual(score, sum(w.get(j, 0) * v for j, v in x.items()), delta=1e-5)
         self.stream(*LAMBDA, "plain")
         self.assertNotIn("update", self.hinge("info", "plain", "--json").json)
+
+    def test_the_loss_is_remembered(self):
+        lines = TEXT.splitlines(keepends=True)
+        whole = self.bytes_after(TEXT, "--loss", "squared_hinge")
+        self.assertNotEqual(whole, self.bytes_after(TEXT))
+        self.stream(*LAMBDA, "m", "--loss", "squared_hinge", text="".join(lines[:9]))
+        self.assertEqual(self.hinge("info", "m", "--json").json["loss"], "squared_hinge")
+        run = self.stream("--resume", "m", "--loss", "hinge", text="".join(lines[9:]), code=64)
+        self.assertIn("--loss: squared_hinge is what MODEL was begun with, got hinge", run.err)
+        self.stream("--resume", "m", text="".join(lines[9:]))
+        self.assertEqual(self.read("m"), whole)
 
     def test_mistakes_go_on_as_mistakes(self):
         lines = TEXT.splitlines(keepends=True)

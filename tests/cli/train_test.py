@@ -367,17 +367,37 @@ class LossTest(CommandCase):
         self.assertEqual(self.train()["loss"], "hinge")
         self.assertNotIn("sections", support.ModelFile(self.dir / "m").metadata)
 
+    def test_pegasos_says_what_it_found(self):
+        optimum = self.train("--loss", "squared_hinge", "--gap", "1e-9", "--precision", "f64")["primal"]
+        for options in ("", "--batch 7", "--batch all --epochs 60", "--projection on", "--update mistake", "--iterate last",
+                        "--iterate best-of:3", "--sampling replace", "--gap 0.05", "-c 100", "--bias 1", "--bias free",
+                        "--class-weight 1=3", "--rescale off"):
+            with self.subTest(options):
+                found = self.train("--loss", "squared_hinge", "-s", "pegasos", "--precision", "f64", *options.split())
+                if not options.startswith(("-c", "--bias", "--class")):
+                    weights = {int(j): w for j, w in support.ModelFile(self.dir / "m").weights().items()}
+                    self.assertClose(self.squared(weights), found["primal"], 1e-9)
+                    self.assertLessEqual(found["dual"], optimum)
+                    self.assertGreaterEqual(found["primal"], optimum * (1 - 1e-8))
+                self.assertTrue(0 < found["dual"] <= found["primal"])
+                self.assertVerifies()
+                bits = self.read("m")
+                self.train("--loss", "squared_hinge", "-s", "pegasos", "--precision", "f64", *options.split(), "-n", "3",
+                           "--cpu", "scalar")
+                self.assertEqual(self.read("m"), bits)
+
     def test_the_log_begins_with_it(self):
         first = self.hinge("train", "d.svm", "m", "--loss", "squared_hinge").err.splitlines()[0]
         self.assertTrue(first.startswith("loss squared_hinge"), first)
         self.assertNotIn("loss", self.hinge("train", "d.svm", "m", "--loss", "hinge").err)
 
     def test_who_does_not_take_it(self):
-        for solver in ("pegasos", "cpa", "ocas", "ocas3", "active", "focus"):
+        for solver in ("cpa", "ocas", "ocas3", "active", "focus"):
             run = self.hinge("train", "d.svm", "m", "-s", solver, "--loss", "squared_hinge", code=64)
             self.assertRegex(run.err, "--loss squared_hinge: .* dual, newton")
-        run = self.hinge("train", "d.svm", "m", "--kernel", "rbf", "--loss", "squared_hinge", code=64)
-        self.assertIn("dual, newton", run.err)
+        for solver in ("auto", "pegasos"):
+            run = self.hinge("train", "d.svm", "m", "-s", solver, "--kernel", "rbf", "--loss", "squared_hinge", code=64)
+            self.assertIn("with a kernel the loss is the hinge", run.err)
         run = self.hinge("train", "d.svm", "m", "-s", "3", "--loss", "squared_hinge", code=64)
         self.assertIn("one of LIBLINEAR's numbers", run.err)
 

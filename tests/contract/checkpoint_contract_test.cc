@@ -168,6 +168,10 @@ std::vector<Case> cases() {
       {"pegasos_long", Solver::pegasos, {.epochs = 60, .check_every = 9}, 0},
       {"pegasos_classes", Solver::pegasos, {.epochs = 4}, 0.2, 3},
       {"pegasos_classes_projection", Solver::pegasos, {.projection = true, .epochs = 4}, 0, 3},
+      squared({"pegasos_squared", Solver::pegasos, {.epochs = 6}, 0}),
+      squared({"pegasos_squared_batch", Solver::pegasos, {.batch = 7}, 0.05}),
+      squared(
+          {"pegasos_squared_classes", Solver::pegasos, {.projection = true, .epochs = 4}, 0, 3}),
       {"kernel_scores", Solver::pegasos, kernel(0), 0, 1, KernelWay::scores},
       {"kernel_blocks", Solver::pegasos, kernel(0), 0, 1, KernelWay::blocks},
       {"kernel_budget_scores", Solver::pegasos, kernel(20), 0, 1, KernelWay::scores},

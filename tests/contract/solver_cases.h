@@ -79,7 +79,8 @@ inline std::vector<SolverCase> solvers() {
           {"newton_insensitive", solve_newton, 0, {LossKind::epsilon_insensitive, 0.3}},
           {"dual_squared_epsilon", dual, 0, {LossKind::squared_epsilon, 0.3}},
           {"dual_in_floats_squared_epsilon", dual_in_floats, 0, {LossKind::squared_epsilon, 0.3}},
-          {"newton_squared_epsilon", solve_newton, 0, {LossKind::squared_epsilon, 0.3}}};
+          {"newton_squared_epsilon", solve_newton, 0, {LossKind::squared_epsilon, 0.3}},
+          {"pegasos_squared", pegasos, 1e-3, LossKind::squared_hinge}};
 }
 inline std::vector<SolverCase> exact_solvers() {
   std::vector<SolverCase> exact = solvers();

@@ -92,6 +92,7 @@ double difference(const Model& a, const Model& b) {
 
 TrainOptions as_batch(const StreamOptions& stream) {
   TrainOptions options = {.lambda = stream.lambda, .solver = Solver::pegasos, .bias = stream.bias};
+  options.loss = stream.loss;
   options.class_weights = stream.class_weights;
   options.pegasos = {.update = stream.update,
                      .sampling = Sampling::order,
@@ -106,15 +107,19 @@ TrainOptions as_batch(const StreamOptions& stream) {
 
 TEST(Stream, EqualsPegasosInOrder) {
   for (const std::uint64_t classes : {2U, 3U, 5U, 9U}) {
-    for (const auto& [bias, t0, update] :
-         {std::tuple<double, std::uint64_t, Update>{0, 0, Update::margin},
-          {2.5, 0, Update::margin},
-          {0, 700, Update::margin},
-          {0, 0, Update::mistake},
-          {2.5, 40, Update::mistake}}) {
+    for (const auto& [bias, t0, update, loss] :
+         {std::tuple<double, std::uint64_t, Update, LossKind>{0, 0, Update::margin, {}},
+          {2.5, 0, Update::margin, {}},
+          {0, 700, Update::margin, {}},
+          {0, 0, Update::mistake, {}},
+          {2.5, 40, Update::mistake, {}},
+          {0, 0, Update::margin, LossKind::squared_hinge},
+          {2.5, 40, Update::margin, LossKind::squared_hinge},
+          {0, 3, Update::mistake, LossKind::squared_hinge}}) {
       const Dataset data = testing::random_dataset(
           {.rows = 300, .features = 40, .nonzeros = 9, .seed = classes, .classes = classes});
-      const StreamOptions options = {.lambda = 0.0137, .bias = bias, .t0 = t0, .update = update};
+      const StreamOptions options = {
+          .lambda = 0.0137, .bias = bias, .t0 = t0, .loss = loss, .update = update};
       const Model batch = train(data, as_batch(options)).value().model;
       EXPECT_LT(difference(learned(twice(data), options), batch), 1e-12) << classes << " " << bias;
     }
@@ -347,6 +352,10 @@ std::vector<Cut> cuts() {
           {"late labels", late_labels(1), {.lambda = 0.003, .class_weights = {{5, 2}, {77, 3}}}},
           {"mistakes", late_labels(2), {.lambda = 0.003, .update = Update::mistake}},
           {"mistakes, two classes", two_classes(), {.lambda = 0.01, .update = Update::mistake}},
+          {"squared hinge", late_labels(5), {.lambda = 0.003, .loss = LossKind::squared_hinge}},
+          {"squared hinge, two classes",
+           two_classes(),
+           {.lambda = 0.01, .bias = 1, .loss = LossKind::squared_hinge}},
           {"huge columns", huge_columns(false), {.lambda = 0.01}},
           {"automatic", huge_columns(false), {.lambda = 0.01, .index_base = IndexBase::automatic}},
           {"automatic, a zero later",

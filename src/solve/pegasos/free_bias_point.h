@@ -4,12 +4,14 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include "base/pool.h"
 #include "objective/free_bias.h"
 #include "objective/problem.h"
+#include "objective/smooth_search.h"
 #include "solve/pegasos/hit_shares.h"
 #include "solve/pegasos/tuning.h"
 
@@ -22,32 +24,13 @@ class FreeBiasPoint {
   FreeBiasPoint(const Problem& problem, double square, RowNumbers scores)
       : problem_(problem), square_(square), scores_(scores) {}
 
-  // P at the point times factor with the best bias, and how it changes with the factor. The
-  // statuses s_i that make sum_i s_i U_i y_i = 0 hide the bias from that slope.
+  // P at the point times factor with the best bias, and how it changes with the factor.
   MeasuredPoint multiple(double factor) const {
-    const std::uint64_t rows = problem_.y.size();
-    const auto place = [&](std::uint64_t i) { return problem_.y[i] - factor * scores_[i]; };
-    MeasuredPoint at = {.primal = std::nan(""), .factor = factor};
-    double before = 0;
-    std::vector<SlopeStep> steps(rows);
-    for (std::uint64_t i = 0; i < rows; ++i) {
-      steps[i] = {.place = place(i), .size = problem_.upper(i), .item = i};
-      if (!std::isfinite(steps[i].place)) return at;
-      if (problem_.y[i] > 0) before -= problem_.upper(i);
+    if constexpr (Loss::kSmooth) {
+      return smooth_multiple(factor);
+    } else {
+      return bent_multiple(factor);
     }
-    const Crossing crossing = find_crossing(before, steps);
-    at.bias = crossing.at;
-    at.primal = factor * factor * square_ / 2;
-    at.slope = factor * square_;
-    for (std::uint64_t i = 0; i < rows; ++i) {
-      const double y = problem_.y[i], upper = problem_.upper(i);
-      at.primal += upper * Loss::value(y * (factor * scores_[i] + at.bias));
-      const double passed = i == crossing.item             ? crossing.share
-                            : crossing.passed(place(i), i) ? 1.0
-                                                           : 0.0;
-      at.slope -= (y > 0 ? 1 - passed : passed) * upper * y * scores_[i];
-    }
-    return at;
   }
 
   // The best of those. P is convex in the factor, so its slope is brought to 0 by secants; of an
@@ -90,7 +73,73 @@ class FreeBiasPoint {
   }
 
  private:
+  // The statuses s_i that make sum_i s_i U_i y_i = 0 hide the bias from the slope.
+  MeasuredPoint bent_multiple(double factor) const {
+    static_assert(kLearnsByHits<Loss>, "a row has one place where it is hit");
+    const std::uint64_t rows = problem_.y.size();
+    const auto place = [&](std::uint64_t i) { return problem_.y[i] - factor * scores_[i]; };
+    MeasuredPoint at = {.primal = std::nan(""), .factor = factor};
+    double before = 0;
+    std::vector<SlopeStep> steps(rows);
+    for (std::uint64_t i = 0; i < rows; ++i) {
+      steps[i] = {.place = place(i), .size = problem_.upper(i), .item = i};
+      if (!std::isfinite(steps[i].place)) return at;
+      if (problem_.y[i] > 0) before -= problem_.upper(i);
+    }
+    const Crossing crossing = find_crossing(before, steps);
+    at.bias = crossing.at;
+    at.primal = factor * factor * square_ / 2;
+    at.slope = factor * square_;
+    for (std::uint64_t i = 0; i < rows; ++i) {
+      const double y = problem_.y[i], upper = problem_.upper(i);
+      at.primal += upper * loss_.value(y * (factor * scores_[i] + at.bias));
+      const double passed = i == crossing.item             ? crossing.share
+                            : crossing.passed(place(i), i) ? 1.0
+                                                           : 0.0;
+      at.slope -= (y > 0 ? 1 - passed : passed) * upper * y * scores_[i];
+    }
+    return at;
+  }
+
+  // So does a bias at which the slope along it is 0.
+  MeasuredPoint smooth_multiple(double factor) const {
+    const std::uint64_t rows = problem_.y.size();
+    const auto margin = [&](std::uint64_t i, double bias) {
+      return problem_.y[i] * (factor * scores_[i] + bias);
+    };
+    const auto along_bias = [&](double bias) {
+      SlopeAndCurvature sum;
+      for (std::uint64_t i = 0; i < rows; ++i) {
+        const double y = problem_.y[i], upper = problem_.upper(i), z = margin(i, bias);
+        sum.slope += upper * y * loss_.slope(z);
+        sum.curvature += upper * loss_.curvature(z);
+      }
+      return sum;
+    };
+    MeasuredPoint at = {.primal = std::nan(""), .factor = factor};
+    const SlopeAndCurvature here = along_bias(0);
+    if (!std::isfinite(here.slope)) return at;
+    if (here.slope != 0) {
+      const double sign = here.slope < 0 ? 1 : -1;
+      at.bias = sign * smooth_minimum({-std::abs(here.slope), here.curvature},
+                                      std::numeric_limits<double>::infinity(),
+                                      [&](double t) -> SlopeAndCurvature {
+                                        const SlopeAndCurvature there = along_bias(sign * t);
+                                        return {sign * there.slope, there.curvature};
+                                      });
+    }
+    at.primal = factor * factor * square_ / 2;
+    at.slope = factor * square_;
+    for (std::uint64_t i = 0; i < rows; ++i) {
+      const double z = margin(i, at.bias), upper = problem_.upper(i);
+      at.primal += upper * loss_.value(z);
+      at.slope += upper * loss_.slope(z) * problem_.y[i] * scores_[i];
+    }
+    return at;
+  }
+
   const Problem& problem_;
+  [[no_unique_address]] const Loss loss_ = make_loss<Loss>(problem_.loss);
   double square_;
   RowNumbers scores_;
 };

@@ -1,8 +1,8 @@
 // Primal and bound of the points of a run, exactly, and the best of both that were seen.
 //
 // The primal is that of the point, or of the best multiple of it; the bound is D at dual variables
-// made from counts of hits (hit_shares.h), at the best multiple that fits their box. On several
-// ranks each looks at its own rows, and sums make the figures those of all.
+// made from what was learned (hit_shares.h), at the best multiple that fits their ranges. On
+// several ranks each looks at its own rows, and sums make the figures those of all.
 #pragma once
 
 #include <fmt/core.h>
@@ -24,6 +24,7 @@
 #include "objective/free_bias.h"
 #include "objective/line_search.h"
 #include "objective/problem.h"
+#include "objective/smooth_search.h"
 #include "solve/pegasos/free_bias_point.h"
 #include "solve/pegasos/hit_shares.h"
 #include "solve/pegasos/rank_sums.h"
@@ -79,8 +80,8 @@ class Measuring {
   // A point of all hyperplanes, and what was counted until it was reached.
   struct Reached {
     std::vector<double> w;  // interleaved
-    HitCounts counts;
-    const HitShares& shares;
+    ShareCounts<Loss> counts;
+    const HitShares<Loss>& shares;
     std::uint64_t steps;  // done
     std::uint64_t epoch;  // steps
   };
@@ -101,13 +102,13 @@ class Measuring {
     if (!options_.proves) return;
     for (std::size_t c = 0; c < problems(); ++c) {
       if (!best_[c].open()) continue;
-      at.shares.template of_last_half<Loss>(problems_[c], at.counts, at.steps, at.epoch, points[c],
-                                            numbers(rows, c));
+      at.shares.of_last_half(problems_[c], at.counts, at.steps, at.epoch, points[c],
+                             numbers(rows, c));
     }
     bound(rows, &BestSoFar::open);
     if (!at.shares.marked() || std::ranges::none_of(best_, &BestSoFar::poor)) return;
     for (std::size_t c = 0; c < problems(); ++c) {
-      HitShares::of_all_steps(problems_[c], at.counts, numbers(rows, c));
+      HitShares<Loss>::of_all_steps(problems_[c], at.counts, numbers(rows, c));
     }
     bound(rows, &BestSoFar::poor);
   }
@@ -123,10 +124,10 @@ class Measuring {
       if (!std::isfinite(best.primal)) take_point(c, at.w, {.bias = bias(c)});
       if (!options_.proves || best.dual >= 0) continue;
       if (at.shares.marked()) {
-        at.shares.template of_last_half<Loss>(problems_[c], at.counts, at.steps, at.epoch,
-                                              {.bias = bias(c)}, numbers(rows, c));
+        at.shares.of_last_half(problems_[c], at.counts, at.steps, at.epoch, {.bias = bias(c)},
+                               numbers(rows, c));
       } else {
-        HitShares::of_all_steps(problems_[c], at.counts, numbers(rows, c));
+        HitShares<Loss>::of_all_steps(problems_[c], at.counts, numbers(rows, c));
       }
       best.dual = 0;  // nobody knows
       take_alpha(c, numbers(rows, c), 1);
@@ -147,7 +148,8 @@ class Measuring {
     const std::vector<AlphaSums> sums = sums_of(rows, &BestSoFar::open);
     const std::vector<double> squares = combined_squares(rows);
     for (std::size_t c = 0; c < problems(); ++c) {
-      std::tie(best_[c].start_factor, best_[c].start_dual) = best_multiple(c, sums[c], squares[c]);
+      std::tie(best_[c].start_factor, best_[c].start_dual) =
+          best_multiple(c, sums[c], squares[c], numbers(rows, c));
     }
     return true;
   }
@@ -158,7 +160,7 @@ class Measuring {
     if (!(best_[c].start_dual > best_[c].dual)) return std::move(best_[c].alpha);
     std::vector<double> alpha = start[c].alpha;
     for (std::uint64_t i = 0; i < rows_; ++i) {
-      alpha[i] = std::min(best_[c].start_factor * alpha[i], problems_[c].upper(i));
+      alpha[i] = within(best_[c].start_factor * alpha[i], problems_[c].upper(i));
     }
     return alpha;
   }
@@ -180,12 +182,21 @@ class Measuring {
  private:
   using Wanted = bool (BestSoFar::*)() const;
   struct AlphaSums {
-    double sum = 0;      // of alpha
-    double fullest = 0;  // the largest alpha_i/U_i
+    double sum = 0;      // of |alpha|
+    double fullest = 0;  // the largest share of alpha_i in the end of its range that it is towards
   };
 
   RowNumbers numbers(std::vector<double>& rows, std::size_t c) const {
     return {rows.data(), passes_.stride(), c};
+  }
+
+  // alpha of y alpha
+  double variable(const Problem& problem, RowNumbers rows, std::uint64_t i) const {
+    return Loss::kLowest < 0 ? problem.y[i] * rows[i] : std::abs(rows[i]);
+  }
+  double within(double alpha, double upper) const {
+    const double most = std::min(alpha, loss_.highest(upper));
+    return Loss::kLowest < 0 ? std::max(most, loss_.lowest(upper)) : most;
   }
 
   // P at the point, or at the best multiple of it, of the rows here; with the best free bias.
@@ -197,20 +208,39 @@ class Measuring {
       return rescales ? point.best_multiple(pool_) : point.multiple(1);
     }
     MeasuredPoint found;
-    if (rescales) {
-      LineSearch search = ranks_.search(square);
-      search.reserve(rows_);
-      for (std::uint64_t i = 0; i < rows_; ++i) {
-        search.add_loss(Loss(), problem.upper(i), 0, problem.y[i] * scores[i]);
-      }
-      found.factor = ranks_.minimum(square, search);
-    }
+    if (rescales) found.factor = best_factor(problem, square, scores);
     found.primal = ranks_.first() ? found.factor * found.factor * square / 2 : 0.0;
     for (std::uint64_t i = 0; i < rows_; ++i) {
       const double margin = found.factor * problem.y[i] * scores[i];
-      found.primal += problem.upper(i) * Loss::value(margin);
+      found.primal += problem.upper(i) * loss_.value(margin);
     }
     return found;
+  }
+
+  // The multiple of a point that has the least P.
+  double best_factor(const Problem& problem, double square, RowNumbers scores) const {
+    if constexpr (Loss::kSmooth) {
+      const auto at = [&](double factor) -> SlopeAndCurvature {
+        double sums[] = {0, 0};
+        for (std::uint64_t i = 0; i < rows_; ++i) {
+          const double score = problem.y[i] * scores[i], upper = problem.upper(i);
+          sums[0] += upper * score * loss_.slope(factor * score);
+          sums[1] += upper * score * score * loss_.curvature(factor * score);
+        }
+        ranks_.sum(sums);
+        return {factor * square + sums[0], square + sums[1]};
+      };
+      const SlopeAndCurvature here = at(0);
+      if (!(here.slope < 0)) return 0;
+      return smooth_minimum(here, std::numeric_limits<double>::infinity(), at);
+    } else {
+      LineSearch search = ranks_.search(square);
+      search.reserve(rows_);
+      for (std::uint64_t i = 0; i < rows_; ++i) {
+        search.add_loss(loss_, problem.upper(i), 0, problem.y[i] * scores[i]);
+      }
+      return ranks_.minimum(square, search);
+    }
   }
 
   void add_up(std::vector<MeasuredPoint>& points) const {
@@ -256,11 +286,11 @@ class Measuring {
     std::vector<double>& alpha = best_[c].alpha;
     alpha.resize(rows_);
     for (std::uint64_t i = 0; i < rows_; ++i) {
-      alpha[i] = std::min(factor * std::abs(rows[i]), problems_[c].upper(i));
+      alpha[i] = within(factor * variable(problems_[c], rows, i), problems_[c].upper(i));
     }
   }
 
-  // D at the best multiple of alpha that fits its box, of the problems for which `wanted` holds:
+  // D at the best multiple of alpha that fits its range, of the problems for which `wanted` holds:
   // whether it does must not depend on the other problems.
   void bound(std::vector<double>& rows, Wanted wanted) {
     thin(rows);
@@ -271,7 +301,7 @@ class Measuring {
     const std::vector<double> squares = combined_squares(rows);
     for (std::size_t c = 0; c < problems(); ++c) {
       if (!(best_[c].*wanted)()) continue;
-      const auto [factor, dual] = best_multiple(c, sums[c], squares[c]);
+      const auto [factor, dual] = best_multiple(c, sums[c], squares[c], numbers(rows, c));
       if (!(dual > best_[c].dual)) continue;
       best_[c].dual = dual;
       take_alpha(c, numbers(rows, c), factor);
@@ -317,13 +347,22 @@ class Measuring {
       for (std::uint64_t i = 0; i < rows_; ++i) {
         const double alpha = std::abs(own[i]);
         sums[c] += alpha;
-        if (alpha > 0) fullest[c] = std::max(fullest[c], alpha / problems_[c].upper(i));
+        if (alpha > 0) fullest[c] = std::max(fullest[c], alpha / end_of_range(c, own, i));
       }
     }
     ranks_.sum_and_max(sums, fullest);
     std::vector<AlphaSums> all;
     for (std::size_t c = 0; c < problems(); ++c) all.push_back({sums[c], fullest[c]});
     return all;
+  }
+
+  // How long alpha may be, in its direction.
+  double end_of_range(std::size_t c, RowNumbers rows, std::uint64_t i) const {
+    const double upper = problems_[c].upper(i);
+    if constexpr (Loss::kLowest < 0) {
+      if (problems_[c].y[i] * rows[i] < 0) return -loss_.lowest(upper);
+    }
+    return loss_.highest(upper);
   }
 
   // |sum_i y_i alpha_i x_i|^2 for each problem.
@@ -335,17 +374,63 @@ class Measuring {
     return squares;
   }
 
-  // The factor r >= 0 for which r alpha fits the box and D(r alpha) is largest, and that D.
-  std::pair<double, double> best_multiple(std::size_t c, const AlphaSums& of, double square) const {
+  // The factor r >= 0 for which r alpha fits its range and D(r alpha) is largest, and that D.
+  std::pair<double, double> best_multiple(std::size_t c, const AlphaSums& of, double square,
+                                          RowNumbers rows) const {
     if (!(of.sum > 0) || !std::isfinite(square)) return {0, 0};
     const double widest = 1 / of.fullest;
-    const double factor = std::min(square > 0 ? of.sum / square : widest, widest);
-    const double dual = factor * of.sum - factor * factor * square / 2;
+    double factor = 0, gain = 0;
+    if constexpr (Loss::kLinearGain) {
+      factor = std::min(square > 0 ? of.sum / square : widest, widest);
+      gain = factor * of.sum;
+    } else {
+      factor = factor_of_bent_gain(problems_[c], square, widest, rows);
+      gain = gain_at(problems_[c], factor, rows);
+    }
+    const double dual = gain - factor * factor * square / 2;
     if (!problems_[c].free_bias) return {factor, dual};
     return {factor, dual - PegasosTuning::kUnbalanced * factor * of.sum};
   }
 
+  // D is concave in the factor; the search goes from 1 to the side where it rises.
+  double factor_of_bent_gain(const Problem& problem, double square, double widest,
+                             RowNumbers rows) const {
+    const auto at = [&](double factor) -> SlopeAndCurvature {
+      double sums[] = {0, 0};
+      for (std::uint64_t i = 0; i < rows_; ++i) {
+        const double alpha = variable(problem, rows, i), upper = problem.upper(i);
+        if (alpha == 0) continue;
+        sums[0] += alpha * gain_slope(loss_, factor * alpha, upper);
+        sums[1] += alpha * alpha * loss_.dual_curvature(factor * alpha, upper);
+      }
+      ranks_.sum(sums);
+      return {factor * square - sums[0], square + sums[1]};
+    };
+    const double from = std::min(1.0, widest);
+    const SlopeAndCurvature here = at(from);
+    if (!std::isfinite(here.slope)) return from;
+    if (here.slope < 0) {
+      return std::min(widest, from + smooth_minimum(here, widest - from,
+                                                    [&](double t) { return at(from + t); }));
+    }
+    return std::max(0.0, from - smooth_minimum({-here.slope, here.curvature}, from,
+                                               [&](double t) -> SlopeAndCurvature {
+                                                 const SlopeAndCurvature there = at(from - t);
+                                                 return {-there.slope, there.curvature};
+                                               }));
+  }
+  double gain_at(const Problem& problem, double factor, RowNumbers rows) const {
+    double sum[] = {0};
+    for (std::uint64_t i = 0; i < rows_; ++i) {
+      const double upper = problem.upper(i);
+      sum[0] += loss_.dual_gain(within(factor * variable(problem, rows, i), upper), upper);
+    }
+    ranks_.sum(sum);
+    return sum[0];
+  }
+
   std::span<const Problem> problems_;
+  [[no_unique_address]] const Loss loss_ = make_loss<Loss>(problems_[0].loss);
   Space& passes_;
   std::uint64_t rows_;  // of this rank
   MeasuringOptions options_;

@@ -76,7 +76,7 @@ class Pegasos {
     State state;
     Batches batches;
     ResultPoint point;
-    HitShares shares;
+    HitShares<Loss> shares;
     std::uint64_t total;           // steps to do
     std::uint64_t next_measuring;  // steps
     std::uint64_t steps = 0;       // done
@@ -136,7 +136,7 @@ class Pegasos {
                                 .rows_of_all = ranks_.several() ? rows_of_all_ : 0}),
             .point = ResultPoint(asked_.iterate, asked_.budget > 0,
                                  schedule_.marks_of_points(total), Random(seed_, kLot, number)),
-            .shares = HitShares(schedule_.marks_of_counts(total)),
+            .shares = HitShares<Loss>(schedule_.marks_of_counts(total)),
             .total = total,
             .next_measuring = schedule_.first_measuring(total)};
   }
@@ -206,7 +206,7 @@ class Pegasos {
             .steps = run.steps,
             .epoch = schedule_.epoch()};
   }
-  HitCounts counts(const Run& run) const { return {run.state.counts(), problems_.size()}; }
+  ShareCounts<Loss> counts(const Run& run) const { return {run.state.counts(), problems_.size()}; }
 
   bool report(std::size_t c) {
     BestSoFar& best = measuring_.best(c);
@@ -313,7 +313,6 @@ std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const Peg
                                     std::span<Monitor> monitors, Pool& pool) {
   const double bias = problems[0].free_bias ? 0.0 : problems[0].bias;  // a feature of the rows
   const KernelFunction& kernel = setup.pegasos.kernel;
-  assert(problems[0].loss == LossKind::hinge);  // traits.cc offers no other
   // What several ranks do not do, traits.cc has refused.
   assert(setup.common.comm == nullptr ||
          (kernel.linear() && !problems[0].free_bias && !setup.pegasos.projection &&
@@ -322,8 +321,15 @@ std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const Peg
   return problems[0].data->visit([&]<class Value>(const CsrView<Value>& m) {
     if (kernel.linear()) {
       Passes<Value> space(m, bias, problems.size(), *setup.common.simd, pool);
-      return Pegasos<Passes<Value>, Hinge>(problems, space, setup, monitors, pool).run();
+      return visit_loss(problems[0].loss, [&]<class Loss>(const Loss&) -> std::vector<Solution> {
+        if constexpr (Loss::kLowest < 0) {  // traits.cc offers none
+          return {};
+        } else {
+          return Pegasos<Passes<Value>, Loss>(problems, space, setup, monitors, pool).run();
+        }
+      });
     }
+    assert(problems[0].loss.kind == LossKind::hinge);  // traits.cc offers no other with a kernel
     KernelPasses<Value> space(m, kernel, bias, problems.size(), setup, pool);
     return Pegasos<KernelPasses<Value>, Hinge>(problems, space, setup, monitors, pool).run();
   });

@@ -3,23 +3,24 @@
 //
 //   step t on the rows A (k of them, tau = t0 + t, lambda = 1/(C sum c_i), U_i = C c_i):
 //
-//     A+ = rows of A with y <w, x> < 1       (solve/update.h: or <= 0)
-//     w <- (1 - 1/tau) w + (m/(k tau)) sum_{A+} U y x
-//     w <- min(1, (1/sqrt(lambda))/|w|) w                 with projection
+//     a = what is learned from each row of A, solve/update.h: with the hinge 1 where y <w, x> < 1,
+//         else 0
+//     w <- (1 - 1/tau) w + (m/(k tau)) sum_A a U y x
+//     w <- min(1, radius/|w|) w                           with projection
 //
 // which is the published step of size 1/(lambda tau). How w is kept, scaled_point.h says: v gains
-// U y x / pi for each row of A+.
+// a U y x / pi for each row of A.
 //
-// A free bias b (objective/problem.h) is no part of w, nor of |w|: rows are inside where
-// y (<w, x> + b) < 1, and with cb the mean of c
+// A free bias b (objective/problem.h) is no part of w, nor of |w|: margins are y (<w, x> + b), and
+// with cb the mean of c
 //
-//     b <- b + (2/(k sqrt(tau))) sum_{A+} (c/cb) y
+//     b <- b + (2/(k sqrt(tau))) sum_A a (c/cb) y
 //
 // Nothing pulls b towards 0, so steps of 1/tau would be too short. It only guides the steps: who
 // takes a point finds the best b for it.
 //
-// Every step is counted: visits and hits (learned from) a row. The share hits/visits of a row,
-// times U, is always a feasible dual variable, whatever was drawn and projected (docs/pegasos.md).
+// Every step is counted: visits of a row, and its shares. Their mean, times U, is always a feasible
+// dual variable, whatever was drawn and projected (docs/pegasos.md).
 //
 // On several ranks each scores its rows of A at the same w, and what these add to v is summed: all
 // ranks have the same point, and each has the counts of its own rows.
@@ -36,9 +37,11 @@
 #include "objective/problem.h"
 #include "rows/passes.h"
 #include "solve/pegasos/budget.h"
+#include "solve/pegasos/hit_shares.h"
 #include "solve/pegasos/rank_sums.h"
 #include "solve/pegasos/row_prefetch.h"
 #include "solve/pegasos/scaled_point.h"
+#include "solve/pegasos/step_length.h"
 #include "solve/pegasos/tuning.h"
 #include "solve/solver.h"
 #include "solve/update.h"
@@ -62,10 +65,13 @@ struct PegasosSteps {
 // Space: Passes, or KernelPasses, where v and u are coefficients of rows.
 template <class Space, class Loss = Hinge>
 class PegasosState {
-  static_assert(!Loss::kSmooth && Loss::kLowest == 0 && Loss::kHighest == 1,
-                "counts of hits make dual variables where a slope is 0 or -1 and nothing between");
+  static constexpr bool kByHits = kLearnsByHits<Loss>;
+  static constexpr bool kImplicit = kStepsImplicitly<Loss>;
+  static_assert(kByHits || Space::kLinear, "with a kernel rows are hit or not");
 
  public:
+  using Count = typename ShareCounts<Loss>::Number;
+
   PegasosState(const PegasosSteps& steps, Space& passes)
       : passes_(passes),
         m_(passes.rows()),
@@ -73,7 +79,7 @@ class PegasosState {
         hyperplanes_(steps.problems.size()),
         stride_(passes.stride()),
         batch_(steps.batch),
-        learns_below_(learns_below<Loss>(steps.update)),
+        update_(steps.update),
         projection_(steps.projection),
         ranks_(steps.ranks),
         point_(passes, hyperplanes_,
@@ -86,7 +92,12 @@ class PegasosState {
     const Problem& first = problems_[0];
     double weight = first.costs.empty() ? static_cast<double>(m_.rows) : 0;
     for (const double c : first.costs) weight += c;
-    radius_ = std::sqrt(first.cost * weight);  // 1/sqrt(lambda)
+    if constexpr (kByHits) {
+      learns_below_ = learns_below<Loss>(steps.update);
+      radius_ = std::sqrt(first.cost * weight);  // 1/sqrt(lambda)
+    } else {
+      radius_ = std::sqrt(2 * first.cost * weight * loss_.value(0.0));  // of P(0)
+    }
     if (first.free_bias) {
       bias_step_ = Tuning::kFreeBiasStep * point_.base() / (first.cost * weight);
     }
@@ -146,8 +157,8 @@ class PegasosState {
   std::uint64_t averaged() const { return point_.averaged(); }
   std::vector<double> sum() const { return point_.sum(); }
 
-  // visits, then the hits of each hyperplane, row by row; 1 + hyperplanes numbers each.
-  const std::vector<std::uint32_t>& counts() const { return counts_; }
+  // visits, then the shares of each hyperplane, row by row; 1 + hyperplanes numbers each.
+  const std::vector<Count>& counts() const { return counts_; }
 
   // Between two calls of run().
   void archive(Archive& archive) {
@@ -164,8 +175,24 @@ class PegasosState {
     return hyperplanes_ == 1 ? problems_[0].y[i] : y_[i * hyperplanes_ + c];
   }
 
-  // How far b goes in step tau; sum: of y U over the hits.
+  // How far b goes in step tau; sum: of a y U.
   double bias_move(double sum, double tau) const { return bias_step_ * sum / std::sqrt(tau); }
+
+  // What step tau on row i alone learns, whose label is y and whose score at w is `score`.
+  Count share_of(std::uint64_t i, double y, double score, double b, double tau) {
+    if constexpr (kByHits) {
+      return y * (score + b) < learns_below_ ? 1 : 0;
+    } else {
+      RowOfStep row = {.margin = y * (score + b)};
+      if constexpr (kImplicit) {
+        row.shrunk = y * ((1 - 1 / tau) * score + b);
+        row.rise = point_.base() / tau * problems_[0].upper(i) * squares_.of(i);
+      }
+      return learned_share(loss_, update_, row);
+    }
+  }
+  // U a, of a share that is not 0.
+  static double learned(double upper, Count share) { return kByHits ? upper : upper * share; }
 
   // One step for each row: what every run of one problem does all the time, so everything that does
   // not change is out of the loop.
@@ -176,10 +203,9 @@ class PegasosState {
     const Simd& simd = passes_.simd();
     Scale& scale = point_.scale(0);
     const double bias = problem.free_bias ? 0.0 : problem.bias, base = point_.base();
-    const double learns_below = learns_below_;
     double* const v = point_.v();
     double* const u = point_.u();
-    std::uint32_t* const counts = counts_.data();
+    Count* const counts = counts_.data();
     double tau = point_.tau(), s = scale.s, sum = scale.sum, b = scale.b;
     for (std::size_t j = 0; j < rows.size(); ++j) {
       if (kScattered) prefetch_.at(rows, ahead, j);
@@ -190,12 +216,12 @@ class PegasosState {
       tau += 1;
       if (kAveraging) sum += s;
       const double y = problem.y[i];
-      const bool hit = y * (s * score + b) < learns_below;
+      const Count share = share_of(i, y, s * score, b, tau);
       ++counts[2 * i];
       s = base / tau;
-      if (!hit) continue;
-      ++counts[2 * i + 1];
-      const double factor = y * problem.upper(i);
+      if (share == 0) continue;
+      counts[2 * i + 1] += share;
+      const double factor = y * learned(problem.upper(i), share);
       simd.add(row, factor, v);
       if (problem.free_bias) b += bias_move(factor, tau);
       if (bias != 0) v[m.features] += factor * bias;
@@ -222,7 +248,7 @@ class PegasosState {
       if constexpr (Space::kLinear) prefetch_.at(rows, ahead, j);
       const std::uint64_t i = rows[j];
       passes_.score(i, point_.v(), scores_.data());
-      std::uint32_t* const counts = counts_.data() + i * (hyperplanes_ + 1);
+      Count* const counts = counts_.data() + i * (hyperplanes_ + 1);
       ++counts[0];
       point_.next_step();
       bool any_hit = false;
@@ -230,11 +256,13 @@ class PegasosState {
         Scale& scale = scales[c];
         if (averaging) scale.sum += scale.s;
         const double y = sign(i, c);
-        const bool hit = y * (scale.s * scores_[c] + scale.b) < learns_below_;
-        counts[1 + c] += hit ? 1 : 0;
-        if (hit && bias_step_ > 0) scale.b += bias_move(y * problems_[0].upper(i), point_.tau());
+        const Count share = share_of(i, y, scale.s * scores_[c], scale.b, point_.tau());
+        const bool hit = share != 0;
+        counts[1 + c] += share;
+        const double gained = y * learned(problems_[0].upper(i), share);
+        if (hit && bias_step_ > 0) scale.b += bias_move(gained, point_.tau());
         any_hit = any_hit || hit;
-        factors_[c] = hit ? y * problems_[0].upper(i) / scale.pi : 0;
+        factors_[c] = hit ? gained / scale.pi : 0;
         point_.set_scale(scale);
       }
       if (averaging) point_.count_in_mean(1);
@@ -261,6 +289,9 @@ class PegasosState {
     score(rows);
     point_.next_step();
     find_hits(rows);
+    if constexpr (kImplicit) {
+      if (!ranks_.several()) find_length();
+    }
     for (std::size_t c = 0; c < hyperplanes_ && bias_step_ > 0; ++c) {
       point_.scale(c).b += bias_move(moves_[c], point_.tau());
     }
@@ -297,31 +328,99 @@ class PegasosState {
     point_.count_in_mean(1);
   }
 
-  // hits_: the rows that some hyperplane learns from; factors_: what they add to v.
+  // hits_: the rows that some hyperplane learns from; factors_: what they add to v. Of implicit
+  // steps what they would add, with the shares_ that are to be counted, if r were 1.
   void find_hits(std::span<const std::uint64_t> rows) {
     hits_.clear();
+    if constexpr (kImplicit) {
+      lengths_.assign(hyperplanes_, {});
+      shares_.assign(rows.size() * stride_, 0.0);
+    }
     factors_.assign(rows.size() * stride_, 0.0);
     moves_.assign(hyperplanes_, 0.0);
     double* factors = factors_.data();  // of the next hit
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const std::uint64_t i = rows[k];
-      std::uint32_t* const counts = counts_.data() + i * (hyperplanes_ + 1);
+      Count* const counts = counts_.data() + i * (hyperplanes_ + 1);
       ++counts[0];
       bool any_hit = false;
       for (std::size_t c = 0; c < hyperplanes_; ++c) {
         const Scale& scale = point_.scale(c);
-        const double y = sign(i, c);
-        if (!(y * (scale.s * scores_[k * stride_ + c] + scale.b) < learns_below_)) continue;
-        ++counts[1 + c];
+        const double y = sign(i, c), score = scale.s * scores_[k * stride_ + c];
+        const Count share = share_in_set(i, y, score, scale.b);
+        if (share == 0) continue;
         any_hit = true;
-        moves_[c] += y * problems_[0].upper(i);
-        factors[c] = y * problems_[0].upper(i) / scale.pi;
+        const double upper = problems_[0].upper(i), gained = y * learned(upper, share);
+        if constexpr (kImplicit) {
+          shares_[hits_.size() * stride_ + c] = share;
+          const double shrunk = y * ((1 - 1 / point_.tau()) * score + scale.b);
+          lengths_[c].add(loss_, upper * share, upper, shrunk);
+        } else {
+          counts[1 + c] += share;
+        }
+        moves_[c] += gained;
+        factors[c] = gained / scale.pi;
       }
       if (!any_hit) continue;
       hits_.push_back(i);
       factors += stride_;
     }
     factors_.resize(hits_.size() * stride_);
+  }
+  Count share_in_set(std::uint64_t i, double y, double score, double b) {
+    if constexpr (kImplicit) {
+      return sloping_share(loss_, update_, y * (score + b));
+    } else {
+      return share_of(i, y, score, b, point_.tau());
+    }
+  }
+
+  // r of each hyperplane, by which factors and moves are multiplied then.
+  void find_length() {
+    const auto row = [this](std::uint64_t k) { return hits_[k]; };
+    change_.resize(passes_.size());  // of zeros, but in between
+    passes_.combine(hits_.size(), row, factors_.data(), change_.data());
+    scores_.resize(hits_.size() * stride_);
+    passes_.scores(hits_.size(), row, change_.data(), scores_.data());
+    clear_change();
+    lengths_of_step_.assign(hyperplanes_, 0.0);
+    for (std::size_t k = 0; k < hits_.size() * stride_; ++k) {
+      if (k % stride_ < hyperplanes_) lengths_of_step_[k % stride_] += factors_[k] * scores_[k];
+    }
+    for (std::size_t c = 0; c < hyperplanes_; ++c) {
+      const Scale& scale = point_.scale(c);
+      const double square = std::max(0.0, lengths_of_step_[c]) * scale.pi * scale.pi;
+      lengths_of_step_[c] = lengths_[c].best(point_.base() / point_.tau() * square);
+      moves_[c] *= lengths_of_step_[c];
+    }
+    for (std::size_t k = 0; k < hits_.size() * stride_; ++k) {
+      if (k % stride_ < hyperplanes_) factors_[k] *= lengths_of_step_[k % stride_];
+    }
+    count_shares();
+  }
+  void clear_change() {
+    std::uint64_t work = 0;
+    for (const std::uint64_t i : hits_) work += passes_.work(i);
+    if (work >= passes_.measuring_work()) {
+      std::ranges::fill(change_, 0.0);
+      return;
+    }
+    const auto clear = [this](std::size_t column) {
+      std::fill_n(change_.begin() + static_cast<std::ptrdiff_t>(column * stride_), stride_, 0.0);
+    };
+    for (const std::uint64_t i : hits_) {
+      const auto row = row_of(m_, i);
+      for (std::size_t k = 0; k < row.size; ++k) clear(row.columns[k]);
+    }
+    if (passes_.dimension() > m_.features) clear(m_.features);
+  }
+  void count_shares() {
+    for (std::size_t k = 0; k < hits_.size(); ++k) {
+      Count* const counts = counts_.data() + hits_[k] * (hyperplanes_ + 1);
+      for (std::size_t c = 0; c < hyperplanes_; ++c) {
+        counts[1 + c] += lengths_of_step_[c] * shares_[k * stride_ + c];
+      }
+    }
   }
 
   void add_hits(std::span<const std::uint64_t> rows) {
@@ -362,7 +461,11 @@ class PegasosState {
     passes_.combine(
         hits_.size(), [this](std::uint64_t k) { return hits_[k]; }, factors_.data(),
         change_.data());
-    ranks_.sum_columns(change_);
+    if constexpr (kImplicit) {
+      sum_with_lengths();
+    } else {
+      ranks_.sum_columns(change_);
+    }
     for (std::size_t c = 0; c < hyperplanes_; ++c) {
       const double sum = point_.scale(c).sum;
       for (std::size_t j = c; j < change_.size(); j += stride_) {
@@ -370,6 +473,26 @@ class PegasosState {
         if (point_.averaging()) point_.u()[j] += sum * change_[j];
       }
     }
+  }
+
+  // Where steps are implicit, what r follows from travels with the sum, as if it were columns.
+  void sum_with_lengths() {
+    for (const StepLength& length : lengths_) {
+      change_.push_back(length.slope());
+      change_.push_back(length.bent());
+    }
+    ranks_.sum_columns(change_);
+    lengths_of_step_.assign(hyperplanes_, 0.0);
+    for (std::size_t c = 0; c < hyperplanes_; ++c) {
+      double square = 0;
+      for (std::size_t j = c; j < passes_.size(); j += stride_) square += change_[j] * change_[j];
+      const double* const sums = change_.data() + passes_.size() + 2 * c;
+      lengths_[c].set(sums[0], sums[1]);
+      lengths_of_step_[c] = lengths_[c].best(point_.base() / point_.tau() * square);
+      for (std::size_t j = c; j < passes_.size(); j += stride_) change_[j] *= lengths_of_step_[c];
+    }
+    change_.resize(passes_.size());
+    count_shares();
   }
 
   // Whether in a step on row i some hyperplane would learn from it now.
@@ -394,20 +517,25 @@ class PegasosState {
   std::span<const Problem> problems_;
   std::size_t hyperplanes_, stride_;
   std::uint64_t batch_;
-  double learns_below_;  // of the margin of a row
+  [[no_unique_address]] const Loss loss_ = make_loss<Loss>(problems_[0].loss);
+  Update update_;
+  double learns_below_ = 0;  // of the margin of a row that is hit
   bool projection_;
   RankSums ranks_;
   ScaledPoint<Space> point_;
   RowSquares<Space> squares_;
   Budget<Space> budget_;
-  double radius_ = 0;     // 1/sqrt(lambda)
+  double radius_ = 0;     // of the ball that steps are projected into
   double bias_step_ = 0;  // 2 m/(k sum_i U_i), with a free bias
   // Of several hyperplanes: of row i and hyperplane c at i hyperplanes + c.
   std::vector<std::int8_t> y_;
-  std::vector<std::uint32_t> counts_;
-  RowPrefetch<typename Space::Rows> prefetch_;
+  std::vector<Count> counts_;
+  RowPrefetch<typename Space::Rows, Count> prefetch_;
   std::vector<std::uint64_t> hits_;  // of the present step
   std::vector<double> scores_, factors_, more_, likely_, moves_, change_;
+  // Of implicit steps on several rows.
+  std::vector<StepLength> lengths_;
+  std::vector<double> shares_, lengths_of_step_;
 };
 
 }  // namespace hinge

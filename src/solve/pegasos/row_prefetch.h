@@ -11,14 +11,14 @@
 
 namespace hinge {
 
-// Rows: CsrView.
-template <class Rows>
+// Rows: CsrView; Count: a number of the counts of a row.
+template <class Rows, class Count>
 class RowPrefetch {
  public:
   RowPrefetch() = default;
   // Of row i: the signs y begin at i hyperplanes, its counts at i (hyperplanes + 1); `costs` may be
   // missing.
-  RowPrefetch(const Rows& m, const std::int8_t* y, const double* costs, const std::uint32_t* counts,
+  RowPrefetch(const Rows& m, const std::int8_t* y, const double* costs, const Count* counts,
               std::size_t hyperplanes)
       : y_(y), costs_(costs), counts_(counts), hyperplanes_(hyperplanes), ahead_(m) {}
 
@@ -50,7 +50,7 @@ class RowPrefetch {
 
   const std::int8_t* y_ = nullptr;
   const double* costs_ = nullptr;
-  const std::uint32_t* counts_ = nullptr;
+  const Count* counts_ = nullptr;
   std::size_t hyperplanes_ = 1;
   RowsAhead<Rows> ahead_;
 };
