@@ -266,8 +266,8 @@ TEST_P(SolverCheckpoints, EveryStateLeadsToTheSameResult) {
   const std::vector<Solution> undisturbed = solve(nullptr, {}, 1);
   KeepAll keeper;
   expect_same(solve(&keeper, {}, 2), undisturbed);
-  // After a sample the squared hinge takes a few steps on all rows.
-  ASSERT_GT(keeper.states.size(), GetParam().name == "newton_squared_after_sample" ? 1U : 2U);
+  // Of a squared loss a few steps on all rows may be all.
+  ASSERT_GT(keeper.states.size(), GetParam().name.starts_with("newton_squared") ? 1U : 2U);
   if (GetParam().name == "dual_merged_columns") {
     EXPECT_LT(keeper.states[0].size(), GetParam().features);  // as long as w it would be 8 times it
   }

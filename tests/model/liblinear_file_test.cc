@@ -277,8 +277,8 @@ TEST_F(LiblinearFile, Regression) {
       {"L2R_L2LOSS_SVR_DUAL", LossKind::squared_epsilon},
       {"L2R_L1LOSS_SVR_DUAL", LossKind::epsilon_insensitive}};
   for (const auto& [solver, loss] : solvers) {
-    const std::string text = "solver_type " + solver +
-                             "\nnr_class 2\nnr_feature 2\nbias 1\nw\n0.5 \n-0.25 \n2 \n";
+    const std::string text =
+        "solver_type " + solver + "\nnr_class 2\nnr_feature 2\nbias 1\nw\n0.5 \n-0.25 \n2 \n";
     const Result<Model> model = load(text);
     ASSERT_TRUE(model.ok()) << solver;
     EXPECT_TRUE(model->regression());
