@@ -273,12 +273,13 @@ int Train::run_folds() {
 bool Train::loss_by_number() const {
   if (!given("solver")) return false;
   const std::string solver = command->get_option("--solver")->results().back();
-  constexpr std::string_view kNumbers[] = {"1", "2", "3", "11", "12", "13"};
+  constexpr std::string_view kNumbers[] = {"0", "1", "2", "3", "7", "11", "12", "13"};
   return std::ranges::find(kNumbers, solver) != std::end(kNumbers);
 }
 
 // What rows cost.
 std::string loss_formula(const TrainOptions& options) {
+  if (options.loss == LossKind::logistic) return "log(1 + exp(-y <w,x>))";
   if (!is_regression(options.loss)) return "max(0, 1 - y <w,x>)^2";
   return fmt::format("max(0, |<w,x> - t| - {}){}", options.epsilon,
                      options.loss == LossKind::squared_epsilon ? "^2" : "");

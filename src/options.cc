@@ -28,7 +28,7 @@ constexpr std::string_view kCpus[] = {"auto", "scalar", "avx2", "avx512"};
 
 std::span<const std::string_view> loss_names() {
   static const std::string_view names[] = {
-      to_string(LossKind::hinge), to_string(LossKind::squared_hinge),
+      to_string(LossKind::hinge), to_string(LossKind::squared_hinge), to_string(LossKind::logistic),
       to_string(LossKind::epsilon_insensitive), to_string(LossKind::squared_epsilon)};
   return names;
 }
@@ -162,6 +162,7 @@ Row on_or_off(const OptionInfo& info, Set set, OptionGroup group) {
 std::optional<LossKind> loss_of_liblinear(std::string_view number) {
   if (number == "1" || number == "2") return LossKind::squared_hinge;
   if (number == "3") return LossKind::hinge;
+  if (number == "0" || number == "7") return LossKind::logistic;
   if (number == "11" || number == "12") return LossKind::squared_epsilon;
   if (number == "13") return LossKind::epsilon_insensitive;
   return {};
@@ -170,11 +171,9 @@ std::optional<LossKind> loss_of_liblinear(std::string_view number) {
 // What LIBLINEAR's other solvers minimise, for those who come from there.
 std::string_view liblinear_loss(std::string_view number) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"0", "L2-regularised logistic regression (primal)"},
       {"4", "multi-class SVM by Crammer and Singer"},
       {"5", "the squared hinge loss, L1-regularised"},
       {"6", "L1-regularised logistic regression"},
-      {"7", "L2-regularised logistic regression (dual)"},
       {"21", "the one-class SVM"}};
   const auto found = std::ranges::find(kNames, number, [](const auto& pair) { return pair.first; });
   return found == std::end(kNames) ? std::string_view{} : found->second;
@@ -188,7 +187,8 @@ Solver solver(const Given& given) {
   if (const std::string_view loss = liblinear_loss(given.text); !loss.empty()) {
     fail("usage.value", fmt::format("--{}: LIBLINEAR's -s {} is {}; hinge minimises the hinge "
                                     "loss, LIBLINEAR's -s 3, the squared hinge, its -s 1 and 2, "
-                                    "and the losses of regression, its -s 11, 12 and 13",
+                                    "the logistic loss, its -s 0 and 7, and the losses of "
+                                    "regression, its -s 11, 12 and 13",
                                     given.name, given.text, loss));
   }
   if (loss_of_liblinear(given.text)) return Solver::automatic;
@@ -339,17 +339,18 @@ std::vector<Row> make_rows() {
                 "pegasos is good soon and exact late: its gap falls "
                 "like 1/epochs, so 0.001 is the job of the others; cpa to focus are cutting "
                 "planes, focus mostly the fastest of them; LIBLINEAR's -s 3 means auto, its -s 1 "
-                "and 2 auto with --loss squared_hinge, its -s 11 and 12 with --loss "
-                "squared_epsilon, its -s 13 with --loss epsilon_insensitive"},
+                "and 2 auto with --loss squared_hinge, its -s 0 and 7 with --loss logistic, its -s "
+                "11 and 12 with --loss squared_epsilon, its -s 13 with --loss epsilon_insensitive"},
        .range = solver_range(),
        .set = set_solver},
-      choice({"loss", "", "NAME", "", "hinge",
-              "max(0, 1 - z), z the margin of a row, or its square, which LIBLINEAR and "
-              "scikit-learn take unless told otherwise; of regression, where labels are numbers to "
-              "be predicted, max(0, |z| - epsilon), z being by how much a score misses, or its "
-              "square; all but the hinge: solvers auto, dual and newton, squared_hinge also "
-              "pegasos, without kernels"},
-             loss_names(), [](Options& o, std::size_t place) { o.loss = LossKind(place); }),
+      choice(
+          {"loss", "", "NAME", "", "hinge",
+           "max(0, 1 - z), z the margin of a row; its square, which LIBLINEAR and scikit-learn "
+           "take unless told otherwise; log(1 + exp(-z)), of which probabilities are made; or of "
+           "regression, where labels are numbers to be predicted, max(0, |z| - epsilon), z being "
+           "by how much a score misses, and its square; all but the hinge: solvers auto, dual and "
+           "newton, those of classes also pegasos, without kernels"},
+          loss_names(), [](Options& o, std::size_t place) { o.loss = LossKind(place); }),
       number({"epsilon", "p", "P", "", "0.1",
               "of a loss of regression: scores may miss by so much at no cost"},
              kEpsilon, [](Options& o, double value) { o.epsilon = value; }),

@@ -123,7 +123,7 @@ void check_regression(const TrainOptions& o) {
 Result<void> validate(const TrainOptions& o) {
   return guard([&] {
     check(o.loss <= LossKind::squared_epsilon,
-          "loss: expected hinge, squared_hinge, epsilon_insensitive or squared_epsilon");
+          "loss: expected hinge, squared_hinge, logistic, epsilon_insensitive or squared_epsilon");
     check_regression(o);
     check_in(kPositive, o.cost, "cost");
     if (o.lambda != 0) check_in(kPositive, o.lambda, "lambda");

@@ -21,6 +21,8 @@ constexpr std::string_view kMagic = "solver_type ";
 constexpr std::string_view kOurSolver = "L2R_L1LOSS_SVC_DUAL";  // of the hinge,
 constexpr std::string_view kOfSquaredHinge = "L2R_L2LOSS_SVC";  // and of the squared hinge
 constexpr std::string_view kOfSquaredHingeByDual = "L2R_L2LOSS_SVC_DUAL";
+constexpr std::string_view kOfLogistic = "L2R_LR";  // of the logistic loss
+constexpr std::string_view kOfLogisticByDual = "L2R_LR_DUAL";
 constexpr std::string_view kOfSquaredEpsilon = "L2R_L2LOSS_SVR";  // of regression
 constexpr std::string_view kOfSquaredEpsilonByDual = "L2R_L2LOSS_SVR_DUAL";
 constexpr std::string_view kOfEpsilonInsensitive = "L2R_L1LOSS_SVR_DUAL";
@@ -35,14 +37,14 @@ struct Solver {
   std::string_view name;
   std::string_view instead;  // what it does if it does not classify
 };
-constexpr auto kSolvers = std::to_array<Solver>({{"L2R_LR", ""},
+constexpr auto kSolvers = std::to_array<Solver>({{kOfLogistic, ""},
                                                  {kOfSquaredHingeByDual, ""},
                                                  {kOfSquaredHinge, ""},
                                                  {kOurSolver, ""},
                                                  {kCrammerSinger, ""},
                                                  {"L1R_L2LOSS_SVC", ""},
                                                  {"L1R_LR", ""},
-                                                 {"L2R_LR_DUAL", ""},
+                                                 {kOfLogisticByDual, ""},
                                                  {kOfSquaredEpsilon, ""},
                                                  {kOfSquaredEpsilonByDual, ""},
                                                  {kOfEpsilonInsensitive, ""},
@@ -54,6 +56,7 @@ LossKind loss_of(std::string_view solver) {
   if (solver == kOfSquaredEpsilon || solver == kOfSquaredEpsilonByDual) {
     return LossKind::squared_epsilon;
   }
+  if (solver == kOfLogistic || solver == kOfLogisticByDual) return LossKind::logistic;
   if (solver == kOfEpsilonInsensitive) return LossKind::epsilon_insensitive;
   return LossKind::hinge;
 }
@@ -331,6 +334,7 @@ std::string_view solver_name(const Model& model) {
   std::string_view name = model.origin.solver;
   const LossKind loss = model.origin.loss;
   const std::string_view ours = loss == LossKind::squared_hinge         ? kOfSquaredHinge
+                                : loss == LossKind::logistic            ? kOfLogistic
                                 : loss == LossKind::squared_epsilon     ? kOfSquaredEpsilon
                                 : loss == LossKind::epsilon_insensitive ? kOfEpsilonInsensitive
                                                                         : kOurSolver;

@@ -112,8 +112,8 @@ std::vector<Model> read_schema(const TensorFile& file, int version) {
 LossKind read_loss(const TensorFile& file) {
   const std::string& name = file.field(std::string(kSectionPrefix) + kLoss);
   std::optional<LossKind> loss;
-  for (const LossKind known :
-       {LossKind::squared_hinge, LossKind::epsilon_insensitive, LossKind::squared_epsilon}) {
+  for (const LossKind known : {LossKind::squared_hinge, LossKind::logistic,
+                               LossKind::epsilon_insensitive, LossKind::squared_epsilon}) {
     if (name == to_string(known)) loss = known;
   }
   if (!loss) file.reject("header", "unknown loss");

@@ -30,8 +30,9 @@
 #include <type_traits>
 
 #include "hinge/loss.h"
-#include "objective/anywhere.h"
+#include "objective/logistic.h"
 #include "objective/regression_losses.h"
+#include "simd/anywhere.h"
 
 // How vectors would be handed over in calls does not matter: nothing here is called.
 #pragma GCC diagnostic push
@@ -50,6 +51,8 @@ struct Hinge {
   static constexpr double kCorner = 1;                // see above
   static constexpr bool kSmooth = false;              // whether slope() has no jumps
   static constexpr bool kLinearGain = true;           // whether dual_gain() is alpha itself
+  static constexpr bool kQuadraticGain = true;        // or at most a quadratic of alpha
+  static constexpr bool kSlopesEverywhere = false;    // whether l' < 0 everywhere, and l(z) >= -z
   static constexpr bool kRegression = false;          // whether margins are <w, x> - t
   static constexpr bool kKinked = false;              // whether l* has a kink inside, at a = 0
   // A loss of straight pieces is, but for a constant,
@@ -147,6 +150,8 @@ struct Hinge {
   }
   // The share a that maximises -l*(-a) - a z - (a - centre)^2 / (2 steepness): the prox of the
   // conjugate, by which a smoothed loss has its slope (solve/newton). centre is inside the range.
+  // Losses whose gain is no quadratic are smooth themselves, and have share(z) in its place, the
+  // best share at a margin, -l'(z); it and curvature(z) take vectors, too.
   template <class T>
   HINGE_ANYWHERE static inline T prox(T centre, T z, double steepness) {
     const T zero = {}, one = zero + 1.0;
@@ -195,6 +200,8 @@ struct SquaredHinge {
   static constexpr double kCorner = 1;
   static constexpr bool kSmooth = true;
   static constexpr bool kLinearGain = false;
+  static constexpr bool kQuadraticGain = true;
+  static constexpr bool kSlopesEverywhere = false;
   static constexpr bool kRegression = false, kKinked = false;
   static constexpr std::array<double, 0> kJumps = {};
   static constexpr std::array<double, 0> breakpoints() { return {}; }
@@ -350,6 +357,8 @@ decltype(auto) visit_loss(const LossChoice& choice, F&& f) {
   switch (choice.kind) {
     case LossKind::squared_hinge:
       return f(make_loss<SquaredHinge>(choice));
+    case LossKind::logistic:
+      return f(make_loss<Logistic>(choice));
     case LossKind::epsilon_insensitive:
       return f(make_loss<EpsilonInsensitive>(choice));
     case LossKind::squared_epsilon:

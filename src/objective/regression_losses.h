@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "hinge/loss.h"
-#include "objective/anywhere.h"
+#include "simd/anywhere.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpsabi"
@@ -19,6 +19,8 @@ namespace hinge {
 struct TwoSidedLoss {
   static constexpr double kCorner = 0;
   static constexpr bool kLinearGain = false;
+  static constexpr bool kQuadraticGain = true;  // on either side of 0
+  static constexpr bool kSlopesEverywhere = false;
   static constexpr bool kRegression = true, kKinked = true;
 
   double epsilon = 0;

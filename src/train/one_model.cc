@@ -34,7 +34,12 @@ void require_finite(double primal) {
 // P(0) = C sum of c_i l(z_i), rounded up.
 double primal_at_zero(const Plan& plan, double cost) {
   const PlainArithmetic plain;
-  const double primal = product_up(cost, plan.loss_at_zero);
+  double primal = product_up(cost, plan.loss_at_zero);
+  visit_loss(plan.loss, [&]<class Loss>(const Loss& loss) {
+    if constexpr (Loss::kRegression) return;  // each row has its own
+    const double lost = loss.enclose(loss.slack(0.0), 0).most;
+    if (lost != 1) primal = up(up(primal * lost) * up(1 + gamma(Loss::kRoundings)));
+  });
   if (plan.total_rounding == 0) return primal;
   const double lost = static_cast<double>(plan.shape.rows) * kTiny;  // where U_i underflow
   return up(up(primal * up(1 + plan.total_rounding)) + lost);

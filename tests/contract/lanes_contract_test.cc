@@ -95,7 +95,7 @@ TEST(DualOnLanes, ReachesTheCertificate) {
   for (const ProblemShape& shape : kShapes) {
     if (shape.free_bias) continue;
     for (const Precision precision : {Precision::f32, Precision::f64}) {
-      for (const LossKind loss : {LossKind::hinge, LossKind::squared_hinge,
+      for (const LossKind loss : {LossKind::hinge, LossKind::squared_hinge, LossKind::logistic,
                                   LossKind::epsilon_insensitive, LossKind::squared_epsilon}) {
         const NoisyProblem sample(precision, shape, {loss, is_regression(loss) ? 0.3 : 0});
         for (const std::vector<std::uint64_t>& cuts : cuts_of(shape.rows)) {

@@ -51,6 +51,7 @@ void expect_enclosed(const Loss& loss) {
 TEST(Gain, IsEnclosed) {
   expect_enclosed(Hinge());
   expect_enclosed(SquaredHinge());
+  expect_enclosed(Logistic());
   expect_enclosed(make_loss<EpsilonInsensitive>({LossKind::epsilon_insensitive, 0.4}));
   expect_enclosed(make_loss<SquaredEpsilon>({LossKind::squared_epsilon, 0.4}));
 }

@@ -267,6 +267,7 @@ void BestPoint<Loss>::archive(Archive& archive) {
   template class BestPoint<Loss>;
 HINGE_BEST_POINT(Hinge)
 HINGE_BEST_POINT(SquaredHinge)
+HINGE_BEST_POINT(Logistic)
 HINGE_BEST_POINT(EpsilonInsensitive)
 HINGE_BEST_POINT(SquaredEpsilon)
 #undef HINGE_BEST_POINT

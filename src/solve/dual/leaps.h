@@ -22,8 +22,9 @@
 
 namespace hinge {
 
-// D along a way is a quadratic of how far it goes: for losses whose conjugate is one. A kink is a
-// bound to both sides.
+// D along a way is a quadratic of how far it goes, for losses whose conjugate is one; of others the
+// quadratic is that of where a leap begins, and a leap is made if it gains all the same. A kink is
+// a bound to both sides.
 template <class Loss, class Value>
 class Leaps {
   using Item = typename WorkingRows<Value>::Item;
@@ -170,12 +171,7 @@ class Leaps {
       const Item& item = items[k];
       const double wanted = item.alpha + s * (item.alpha - before_[k]) + (first ? 0 : t * step_[k]);
       const double upper = problem_.upper(item.row);
-      double lowest = loss_.lowest(upper), highest = loss_.highest(upper);
-      if constexpr (Loss::kKinked) {
-        if (item.alpha >= 0) lowest = 0;
-        if (item.alpha <= 0) highest = 0;
-      }
-      leap_[k] = std::clamp(wanted, lowest, highest);
+      leap_[k] = fit(wanted, item.alpha, upper);
       if constexpr (Loss::kRegression) gain += (leap_[k] - item.alpha) * problem_.targets[item.row];
       gain += loss_.dual_gain(leap_[k], upper) - loss_.dual_gain(item.alpha, upper);
       if (leap_[k] == wanted) continue;
@@ -208,6 +204,19 @@ class Leaps {
     changed_w_ = true;
     mark();
     return true;
+  }
+
+  // Where a variable may leap to. One whose gain has an infinite slope at its bounds goes at most
+  // half of the way to them.
+  double fit(double wanted, double alpha, double upper) const {
+    const double low = loss_.lowest(upper), high = loss_.highest(upper);
+    if constexpr (Loss::kKinked) {
+      return std::clamp(wanted, alpha < 0 ? low : 0.0, alpha > 0 ? high : 0.0);
+    } else if constexpr (Loss::kQuadraticGain) {
+      return std::clamp(wanted, low, high);
+    } else {
+      return std::clamp(wanted, alpha - (alpha - low) / 2, alpha + (high - alpha) / 2);
+    }
   }
 
   const Problem& problem_;

@@ -1,4 +1,4 @@
-// How formulas are declared that hosts and devices compute.
+// Formulas that the host and devices have in common, in every instruction set they are used with.
 #pragma once
 
 #if defined(__CUDACC__)
