@@ -295,6 +295,8 @@ void DataArguments::add_shards_to(CLI::App& command, const std::string& help) {
 
 void DataArguments::add_reading_to(CLI::App& command) {
   command.add_flag("--strict", read.strict, "refuse rows whose indices do not ascend");
+  command.add_flag("--real-labels", read.real_labels,
+                   "labels of text may be real numbers, as targets of regression are");
   command
       .add_flag(
           "--cache{on}", cache,

@@ -326,7 +326,7 @@ TEST(Options, SolversOfLiblinearAreNamed) {
     EXPECT_EQ(set.error().id, "usage.value");
     EXPECT_NE(set.error().message.find("LIBLINEAR"), std::string::npos);
   }
-  for (const char* number : {"1", "2", "3"}) {
+  for (const char* number : {"0", "1", "2", "3", "7"}) {
     options.solver = Solver::dual;
     ASSERT_TRUE(set_option(options, "solver", number).ok()) << number;
     EXPECT_EQ(options.solver, Solver::automatic);
@@ -339,7 +339,7 @@ TEST(Options, SolversOfLiblinearAreNamed) {
     EXPECT_EQ(options.loss, loss) << number;
   }
   EXPECT_EQ(parse_solver("solvers", "3").value(), Solver::automatic);
-  for (const char* number : {"1", "2", "11", "13"}) {  // which say more than a solver
+  for (const char* number : {"0", "1", "2", "7", "11", "13"}) {  // which say more than a solver
     EXPECT_NE(parse_solver("solvers", number).error().message.find("--loss"), std::string::npos);
   }
 }
