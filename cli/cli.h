@@ -189,6 +189,12 @@ const std::atomic<bool>& stop_flag();
 int signal_exit_code();  // 128 + the signal that was caught; 0 if none
 const std::atomic<std::uint64_t>& checkpoint_requests();  // how often SIGUSR1 came
 
+// What rows cost that are trained on so: "max(0, 1 - y <w,x>)".
+std::string loss_formula(const TrainOptions& options);
+
+// "gap 0.00071 (primal 4.1, bound 4.09)"
+std::string reached(const Model& model);
+
 // One record of `train --trace` and of the traces of `compare --json`.
 Json trace_json(const Progress& progress);
 

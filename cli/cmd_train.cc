@@ -315,23 +315,6 @@ bool Train::loss_by_number() const {
   return std::ranges::find(kNumbers, solver) != std::end(kNumbers);
 }
 
-// What rows cost.
-std::string loss_formula(const TrainOptions& options) {
-  switch (options.loss) {
-    case LossKind::squared_hinge:
-      return "max(0, 1 - y <w,x>)^2";
-    case LossKind::logistic:
-      return "log(1 + exp(-y <w,x>))";
-    case LossKind::epsilon_insensitive:
-      return fmt::format("max(0, |<w,x> - t| - {})", options.epsilon);
-    case LossKind::squared_epsilon:
-      return fmt::format("max(0, |<w,x> - t| - {})^2", options.epsilon);
-    case LossKind::hinge:
-      break;
-  }
-  return "max(0, 1 - y <w,x>)";
-}
-
 // The log begins with it; errors before there is one stand alone.
 void Train::say_loss() {
   if (std::exchange(said_loss, true)) return;
@@ -379,15 +362,6 @@ Result<Model> Train::load_start() const {
   return std::move(*std::ranges::min_element(*models, {}, [cost](const Model& model) {
     return std::abs(std::log(model.origin.cost / cost));
   }));
-}
-
-// "gap 0.00071 (primal 4.1, bound 4.09)"
-std::string reached(const Model& model) {
-  const Certificate all = model.certificate();
-  if (!all.known()) return "gap not known";
-  return !all.bounded() ? fmt::format("primal {:.8g}, without a bound", all.primal)
-                        : fmt::format("gap {:.2g} (primal {:.8g}, bound {:.8g})", all.relative_gap,
-                                      all.primal, all.dual);
 }
 
 Result<std::vector<TrainReport>> Train::learn(const Dataset& rows, TrainControl control) {

@@ -392,6 +392,30 @@ Result<void> DataArguments::check_targets(const Dataset& rows) const {
   return error;
 }
 
+std::string loss_formula(const TrainOptions& options) {
+  switch (options.loss) {
+    case LossKind::squared_hinge:
+      return "max(0, 1 - y <w,x>)^2";
+    case LossKind::logistic:
+      return "log(1 + exp(-y <w,x>))";
+    case LossKind::epsilon_insensitive:
+      return fmt::format("max(0, |<w,x> - t| - {})", options.epsilon);
+    case LossKind::squared_epsilon:
+      return fmt::format("max(0, |<w,x> - t| - {})^2", options.epsilon);
+    case LossKind::hinge:
+      break;
+  }
+  return "max(0, 1 - y <w,x>)";
+}
+
+std::string reached(const Model& model) {
+  const Certificate all = model.certificate();
+  if (!all.known()) return "gap not known";
+  return !all.bounded() ? fmt::format("primal {:.8g}, without a bound", all.primal)
+                        : fmt::format("gap {:.2g} (primal {:.8g}, bound {:.8g})", all.relative_gap,
+                                      all.primal, all.dual);
+}
+
 Json goals_json(const Goals& asked) {
   Json goals = Json::object();
   if (asked.gap > 0) goals.add("gap", asked.gap);
