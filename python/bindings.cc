@@ -77,8 +77,7 @@ TrainOptions options_of(const Options& given) {
 // ---- Dataset.
 
 std::pair<Dataset, nb::list> read_data(const nb::bytes& path, bool f64, int index_base, bool strict,
-                                       bool labels, bool real_labels, bool cache,
-                                       int threads) {
+                                       bool labels, bool real_labels, bool cache, int threads) {
   ReadOptions options;
   options.precision = f64 ? Precision::f64 : Precision::f32;
   options.index_base = static_cast<IndexBase>(index_base);
