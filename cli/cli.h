@@ -137,6 +137,8 @@ struct DataArguments {
   bool precision_given = false;
   // Whether training takes the labels of the rows that were loaded.
   Result<void> check_classes(const Dataset& rows) const;
+  // The same of regression.
+  Result<void> check_targets(const Dataset& rows) const;
   // With ranks, this one's share.
   Result<Dataset> load(const Reporter& reporter, Transport* ranks = nullptr);
   void watch(ProgressLine& line);  // reading is shown on `line` and stopped by signals
@@ -187,6 +189,12 @@ const std::atomic<bool>& stop_flag();
 int signal_exit_code();  // 128 + the signal that was caught; 0 if none
 const std::atomic<std::uint64_t>& checkpoint_requests();  // how often SIGUSR1 came
 
+// What rows cost that are trained on so: "max(0, 1 - y <w,x>)".
+std::string loss_formula(const TrainOptions& options);
+
+// "gap 0.00071 (primal 4.1, bound 4.09)"
+std::string reached(const Model& model);
+
 // One record of `train --trace` and of the traces of `compare --json`.
 Json trace_json(const Progress& progress);
 
@@ -201,6 +209,8 @@ Json or_null(const Certificate& certificate, double value);
 
 // The object `evaluate --json` prints.
 Json metrics_json(const Metrics& metrics);
+// "RMSE 0.31, MAE 0.2, R^2 0.9124, correlation 0.9561"
+std::string regression_text(const RegressionMetrics& metrics);
 
 // How well each of several models predicts, as a table or as one JSON object, with a newline. The
 // most accurate is marked, the first of equals. `models` may be empty: then only costs are known.

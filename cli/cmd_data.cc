@@ -185,6 +185,7 @@ int Info::model() {
                                                 : Json(o.bias_feature)},
                  {"solver", o.solver},
                  {"loss", model->stream ? Json(to_string(o.loss)) : or_null(to_string(o.loss))}};
+  if (model->regression()) object.add("epsilon", or_null(o.epsilon));
   if (!o.because.empty()) object.add("because", o.because);
   add_goals(object, o);
   if (o.update != Update::margin) object.add("update", to_string(o.update));

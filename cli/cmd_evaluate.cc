@@ -25,6 +25,16 @@ std::string as_text(const Metrics& m, bool binary) {
   const auto line = [&](const char* name, double value) {
     out += fmt::format("{:<18} {:.6f}\n", name, value);
   };
+  if (m.regression) {
+    const auto miss = [&](const char* name, double value) {  // in the unit of the targets
+      out += fmt::format("{:<18} {:.6g}\n", name, value);
+    };
+    miss("RMSE", m.regression->rmse);
+    miss("MAE", m.regression->mae);
+    line("R^2", m.regression->r2);
+    line("correlation", m.regression->correlation);
+    return out;
+  }
   line("accuracy", m.accuracy);
   line("error", m.error);
   line("precision", m.precision);
@@ -79,7 +89,19 @@ int Evaluate::run() {
 
 }  // namespace
 
+std::string regression_text(const RegressionMetrics& m) {
+  return fmt::format("RMSE {:.6g}, MAE {:.6g}, R^2 {:.4f}, correlation {:.4f}", m.rmse, m.mae, m.r2,
+                     m.correlation);
+}
+
 Json metrics_json(const Metrics& m) {
+  if (m.regression) {
+    return {{"rows", m.rows},
+            {"rmse", m.regression->rmse},
+            {"mae", m.regression->mae},
+            {"r2", m.regression->r2},
+            {"correlation", m.regression->correlation}};
+  }
   Json labels = Json::list(), confusion = Json::list();
   for (const std::int64_t label : m.labels) labels.push_back(m.class_names.text(label));
   for (const auto& row : m.confusion) confusion.push_back(Json::list_of(row));
@@ -93,12 +115,18 @@ Json metrics_json(const Metrics& m) {
 
 std::string metrics_table(std::span<const double> costs, std::span<const Metrics> metrics,
                           std::span<const Model> models, bool json) {
-  const auto best = static_cast<std::size_t>(
-      std::ranges::max_element(metrics, {}, &Metrics::accuracy) - metrics.begin());
+  const bool regression = metrics[0].regression.has_value();
+  const auto worth = [&](const Metrics& m) {
+    return regression ? -m.regression->rmse : m.accuracy;
+  };
+  const auto best =
+      static_cast<std::size_t>(std::ranges::max_element(metrics, {}, worth) - metrics.begin());
   Json list = Json::list();
   std::string text = fmt::format("{:>11}", "cost");
   if (!models.empty()) text += fmt::format(" {:>9} {:>10}", "gap", "|w|");
-  text += fmt::format(" {:>9} {:>9} {:>9} {:>9}\n", "accuracy", "error", "F1", "ROC AUC");
+  text += regression
+              ? fmt::format(" {:>10} {:>10} {:>9} {:>11}\n", "RMSE", "MAE", "R^2", "correlation")
+              : fmt::format(" {:>9} {:>9} {:>9} {:>9}\n", "accuracy", "error", "F1", "ROC AUC");
   for (std::size_t k = 0; k < metrics.size(); ++k) {
     const Metrics& m = metrics[k];
     Json entry = {{"cost", costs[k]}};
@@ -113,8 +141,14 @@ std::string metrics_table(std::span<const double> costs, std::span<const Metrics
     }
     entry.add("metrics", metrics_json(m));
     list.push_back(std::move(entry));
-    text += fmt::format(" {:>9.6f} {:>9.6f} {:>9.6f} {:>9.6f}{}\n", m.accuracy, m.error, m.f1,
-                        m.auc, k == best ? "  best" : "");
+    if (regression) {
+      const RegressionMetrics& r = *m.regression;
+      text += fmt::format(" {:>10.5g} {:>10.5g} {:>9.6f} {:>11.6f}", r.rmse, r.mae, r.r2,
+                          r.correlation);
+    } else {
+      text += fmt::format(" {:>9.6f} {:>9.6f} {:>9.6f} {:>9.6f}", m.accuracy, m.error, m.f1, m.auc);
+    }
+    text += k == best ? "  best\n" : "\n";
   }
   const Json object = {{"best", costs[best]}, {"models", list}};
   return json ? object.dump() + "\n" : text;
@@ -123,7 +157,9 @@ std::string metrics_table(std::span<const double> costs, std::span<const Metrics
 void add_evaluate(CLI::App& app, Action& action) {
   auto evaluate = std::make_shared<Evaluate>();
   CLI::App* command = app.add_subcommand(
-      "evaluate", "Accuracy, precision, recall, F1, ROC AUC, average precision and confusion.");
+      "evaluate",
+      "Accuracy, precision, recall, F1, ROC AUC, average precision and confusion; of regression "
+      "RMSE, MAE, R^2 and correlation.");
   evaluate->data.add_source_to(*command, "DATA", kDataHelp);
   command->add_option("MODEL", evaluate->model_path, "as written by train, or by LIBLINEAR")
       ->required();

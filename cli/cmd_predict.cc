@@ -43,6 +43,10 @@ std::string Predict::format(const Model& model, const Predictions& predictions,
     char digits[32];
     text.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
   };
+  for (std::size_t i = 0; model.regression() && i < predictions.scores.size(); ++i) {
+    append(predictions.scores[i]);
+    text += '\n';
+  }
   for (std::size_t i = 0; i < predictions.labels.size(); ++i) {
     if (!predictions.rejected.empty() && predictions.rejected[i] != 0) {
       text += "none";
@@ -99,7 +103,11 @@ int Predict::run() {
     return reporter.fail(r.error());
   }
   if (Result<void> r = out->commit(); !r.ok()) return reporter.fail(r.error());
-  if (!no_labels) {
+  if (!no_labels && model->regression()) {
+    const Result<Metrics> metrics = evaluate(*model, *rows, *predictions, &stop_flag());
+    if (!metrics.ok()) return reporter.fail(metrics.error());
+    reporter.log(regression_text(*metrics->regression));
+  } else if (!no_labels) {
     std::size_t right = 0;
     for (std::size_t i = 0; i < rows->rows(); ++i) {
       const bool rejected = !predictions->rejected.empty() && predictions->rejected[i] != 0;
@@ -136,10 +144,13 @@ Result<Dataset> load_for(const Model& model, DataArguments& data, bool labels, i
   }
   data.read.precision = Precision::f64;
   data.read.labels = labels;
+  data.read.real_labels = model.regression();
   data.read.threads = threads;
   Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return rows;
-  if (labels) {  // a class shall have the same label in both
+  if (labels && model.regression()) {
+    if (Result<void> r = data.check_targets(*rows); !r.ok()) return r.error();
+  } else if (labels) {  // a class shall have the same label in both
     rows = rows->with_class_names(model.class_names);
     if (!rows.ok()) {
       Error error = rows.error();
@@ -161,7 +172,9 @@ Result<Dataset> load_for(const Model& model, DataArguments& data, bool labels, i
   std::string unseen;
   std::uint64_t count = 0;
   for (const LabelCount& c : rows->classes()) {
-    if (!labels || std::ranges::find(model.labels, c.label) != model.labels.end()) continue;
+    if (!labels || model.regression() ||
+        std::ranges::find(model.labels, c.label) != model.labels.end())
+      continue;
     count += c.rows;
     if (unseen.size() < 60) {
       unseen += fmt::format(" {}", escape(rows->class_names().text(c.label)));
@@ -177,7 +190,8 @@ Result<Dataset> load_for(const Model& model, DataArguments& data, bool labels, i
 
 void add_predict(CLI::App& app, Action& action) {
   auto predict = std::make_shared<Predict>();
-  CLI::App* command = app.add_subcommand("predict", "Print one label a row.");
+  CLI::App* command =
+      app.add_subcommand("predict", "Print one label a row; of a model of regression one number.");
   predict->data.add_source_to(*command, "DATA", kDataHelp);
   command->add_option("MODEL", predict->model_path, "as written by train, or by LIBLINEAR")
       ->required();

@@ -126,12 +126,16 @@ Json problems_json(const TrainReport& report) {
   Json problems = Json::list();
   for (std::size_t k = 0; k < report.model.problems.size(); ++k) {
     const BinaryProblem& p = report.model.problems[k];
-    problems.push_back({{"class", report.model.class_names.text(p.label)},
-                        {"primal", primal_json(p.certificate)},
-                        {"dual", or_null(p.certificate, p.certificate.dual)},
-                        {"relative_gap", or_null(p.certificate, p.certificate.relative_gap)},
-                        {"iterations", p.iterations},
-                        {"seconds", report.problem_seconds[k]}});
+    Json problem = Json::object();
+    if (!report.model.regression()) {
+      problem.add("class", report.model.class_names.text(p.label));
+    }
+    problem.add("primal", primal_json(p.certificate));
+    problem.add("dual", or_null(p.certificate, p.certificate.dual));
+    problem.add("relative_gap", or_null(p.certificate, p.certificate.relative_gap));
+    problem.add("iterations", p.iterations);
+    problem.add("seconds", report.problem_seconds[k]);
+    problems.push_back(std::move(problem));
   }
   return problems;
 }
@@ -167,6 +171,7 @@ Json Train::to_json(const Dataset& rows, const std::vector<TrainReport>& reports
                  {"features", rows.features()},
                  {"nonzeros", model.origin.nonzeros},
                  {"classes", Json::list_of(class_names(model))}};
+  if (model.regression()) object.add("epsilon", model.origin.epsilon);
   if (!model.origin.because.empty()) object.add("because", model.origin.because);
   add_goals(object, model.origin);
   if (options.path.empty() && !reports[0].why.empty()) object.add("why", reports[0].why);
@@ -206,6 +211,7 @@ Json Train::to_json(const Dataset& rows, const std::vector<TrainReport>& reports
 
 // Whether these labels can be learned, with these options.
 Result<void> Train::check_labels(const Dataset& rows) const {
+  if (is_regression(options.loss)) return data.check_targets(rows);
   if (Result<void> r = data.check_classes(rows); !r.ok()) return r;
   if (rows.class_names().empty() || options.class_weights.empty()) return {};
   return make_error("usage.value",
@@ -219,8 +225,11 @@ Result<void> Train::check_labels(const Dataset& rows) const {
 Result<void> Train::check_format(const Dataset& rows) const {
   if (ranks().several()) return {};
   Model model;
-  for (const LabelCount& c : rows.classes()) model.labels.push_back(c.label);
-  model.class_names = rows.class_names();
+  model.origin.loss = options.loss;
+  if (!model.regression()) {
+    for (const LabelCount& c : rows.classes()) model.labels.push_back(c.label);
+    model.class_names = rows.class_names();
+  }
   model.features = rows.features();
   model.index_base = rows.index_base();
   model.reject = options.reject;
@@ -240,6 +249,7 @@ Result<void> Train::save_trace() const {
 int Train::run_folds() {
   data.read.threads = options.threads;
   data.read.memory = options.memory;
+  data.read.real_labels = is_regression(options.loss);
   const Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return reporter.fail(rows.error());
   if (Result<void> r = check_labels(*rows); !r.ok()) return reporter.fail(r.error());
@@ -252,6 +262,9 @@ int Train::run_folds() {
     text = metrics_table(options.path, *metrics, {}, json);
   } else if (json) {
     text = metrics_json((*metrics)[0]).dump() + "\n";
+  } else if (const auto& regression = (*metrics)[0].regression) {
+    text = fmt::format("cross-validation {} ({} folds, {} rows)\n", regression_text(*regression),
+                       folds, (*metrics)[0].rows);
   } else {
     text = fmt::format("cross-validation accuracy {:.4f} % ({} folds, {} rows)\n",
                        100 * (*metrics)[0].accuracy, folds, (*metrics)[0].rows);
@@ -298,27 +311,15 @@ int Train::run_search() {
 bool Train::loss_by_number() const {
   if (!given("solver")) return false;
   const std::string solver = command->get_option("--solver")->results().back();
-  return solver == "1" || solver == "2" || solver == "3";
-}
-
-// What rows cost.
-std::string_view loss_formula(LossKind loss) {
-  switch (loss) {
-    case LossKind::squared_hinge:
-      return "max(0, 1 - y <w,x>)^2";
-    case LossKind::logistic:
-      return "log(1 + exp(-y <w,x>))";
-    case LossKind::hinge:
-      break;
-  }
-  return "max(0, 1 - y <w,x>)";
+  constexpr std::string_view kNumbers[] = {"0", "1", "2", "3", "7", "11", "12", "13"};
+  return std::ranges::find(kNumbers, solver) != std::end(kNumbers);
 }
 
 // The log begins with it; errors before there is one stand alone.
 void Train::say_loss() {
   if (std::exchange(said_loss, true)) return;
   reporter.log(fmt::format("loss {}: 1/2|w|^2 + C sum {} is minimised", to_string(options.loss),
-                           loss_formula(options.loss)));
+                           loss_formula(options)));
 }
 
 // Options that are not given again are those of the run that is to go on; train() compares the
@@ -361,15 +362,6 @@ Result<Model> Train::load_start() const {
   return std::move(*std::ranges::min_element(*models, {}, [cost](const Model& model) {
     return std::abs(std::log(model.origin.cost / cost));
   }));
-}
-
-// "gap 0.00071 (primal 4.1, bound 4.09)"
-std::string reached(const Model& model) {
-  const Certificate all = model.certificate();
-  if (!all.known()) return "gap not known";
-  return !all.bounded() ? fmt::format("primal {:.8g}, without a bound", all.primal)
-                        : fmt::format("gap {:.2g} (primal {:.8g}, bound {:.8g})", all.relative_gap,
-                                      all.primal, all.dual);
 }
 
 Result<std::vector<TrainReport>> Train::learn(const Dataset& rows, TrainControl control) {
@@ -517,6 +509,7 @@ int Train::run() {
   if (folds != 0) return find_cost ? run_search() : run_folds();
   data.read.threads = options.threads;
   data.read.memory = options.memory;
+  data.read.real_labels = is_regression(options.loss);
   Result<Dataset> rows = data.load(reporter, ranks().transport());
   if (!rows.ok()) return reporter.fail(rows.error(), outcome);
   load_seconds = seconds_since(start);

@@ -80,6 +80,7 @@ int Verify::run() {
   data.read.precision = models[0].origin.precision;
   data.read.index_base = models[0].index_base == 0 ? IndexBase::zero : IndexBase::one;
   data.read.threads = options.threads;
+  data.read.real_labels = models[0].regression();
   Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return reporter.fail(rows.error());
   options.stop = &stop_flag();

@@ -295,6 +295,8 @@ void DataArguments::add_shards_to(CLI::App& command, const std::string& help) {
 
 void DataArguments::add_reading_to(CLI::App& command) {
   command.add_flag("--strict", read.strict, "refuse rows whose indices do not ascend");
+  command.add_flag("--real-labels", read.real_labels,
+                   "labels of text may be real numbers, as targets of regression are");
   command
       .add_flag(
           "--cache{on}", cache,
@@ -379,6 +381,39 @@ Result<void> DataArguments::check_classes(const Dataset& rows) const {
   Error error = checked.error();
   error.file = name();
   return error;
+}
+
+Result<void> DataArguments::check_targets(const Dataset& rows) const {
+  if (rows.label_kind() != LabelKind::names) return {};
+  Error error = make_error("data.label.kind",
+                           "the labels are names; expected numbers, which are to be predicted");
+  error.help = "without a --loss of regression hinge learns classes";
+  error.file = name();
+  return error;
+}
+
+std::string loss_formula(const TrainOptions& options) {
+  switch (options.loss) {
+    case LossKind::squared_hinge:
+      return "max(0, 1 - y <w,x>)^2";
+    case LossKind::logistic:
+      return "log(1 + exp(-y <w,x>))";
+    case LossKind::epsilon_insensitive:
+      return fmt::format("max(0, |<w,x> - t| - {})", options.epsilon);
+    case LossKind::squared_epsilon:
+      return fmt::format("max(0, |<w,x> - t| - {})^2", options.epsilon);
+    case LossKind::hinge:
+      break;
+  }
+  return "max(0, 1 - y <w,x>)";
+}
+
+std::string reached(const Model& model) {
+  const Certificate all = model.certificate();
+  if (!all.known()) return "gap not known";
+  return !all.bounded() ? fmt::format("primal {:.8g}, without a bound", all.primal)
+                        : fmt::format("gap {:.2g} (primal {:.8g}, bound {:.8g})", all.relative_gap,
+                                      all.primal, all.dual);
 }
 
 Json goals_json(const Goals& asked) {

@@ -77,12 +77,13 @@ TrainOptions options_of(const Options& given) {
 // ---- Dataset.
 
 std::pair<Dataset, nb::list> read_data(const nb::bytes& path, bool f64, int index_base, bool strict,
-                                       bool labels, bool cache, int threads) {
+                                       bool labels, bool real_labels, bool cache, int threads) {
   ReadOptions options;
   options.precision = f64 ? Precision::f64 : Precision::f32;
   options.index_base = static_cast<IndexBase>(index_base);
   options.strict = strict;
   options.labels = labels;
+  options.real_labels = real_labels;
   options.cache = cache ? Cache::on : Cache::off;
   options.threads = threads;
   std::vector<Error> warnings;
@@ -207,6 +208,7 @@ nb::dict origin_of(const Model& model) {
   d["solver"] = o.solver;
   d["because"] = o.because;
   d["loss"] = std::string(to_string(o.loss));
+  if (model.regression()) d["epsilon"] = o.epsilon;
   d["cost"] = o.cost;
   d["gap"] = o.gap;
   d["gap_absolute"] = o.gap_absolute;
@@ -490,7 +492,7 @@ NB_MODULE(_core, m) {
            })
       .def("save", &save_data, arg("path"), arg("text"), arg("threads"));
   m.def("read", &read_data, arg("path"), arg("f64"), arg("index_base"), arg("strict"),
-        arg("labels"), arg("cache"), arg("threads"));
+        arg("labels"), arg("real_labels"), arg("cache"), arg("threads"));
   m.def("is_binary", [](const nb::bytes& path) { return looks_like_dataset(path_of(path)); });
 
   nb::class_<Model>(m, "Model", "Hyperplanes, the labels they stand for, and the proof.")

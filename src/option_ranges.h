@@ -19,6 +19,7 @@ constexpr NumberRange kTolerance = {.least = 0, .most = 100, .open = true};
 constexpr NumberRange kBias = {.most = kMaxBias};
 constexpr NumberRange kFactor = {.least = 0, .open = true, .what = "factor"};
 constexpr NumberRange kSeconds = {.least = 0, .what = "number of seconds"};
+constexpr NumberRange kEpsilon = {.least = 0, .most = 1e300};
 constexpr NumberRange kAnyNumber = {};
 constexpr NumberRange kMu = {.least = 1e-3, .most = 1};  // with less, planes lie where others are
 constexpr CountRange kAny = {};

@@ -27,9 +27,9 @@ constexpr std::string_view kBestOf = "best-of:";
 constexpr std::string_view kCpus[] = {"auto", "scalar", "avx2", "avx512"};
 
 std::span<const std::string_view> loss_names() {
-  static const std::string_view names[] = {to_string(LossKind::hinge),
-                                           to_string(LossKind::squared_hinge),
-                                           to_string(LossKind::logistic)};
+  static const std::string_view names[] = {
+      to_string(LossKind::hinge), to_string(LossKind::squared_hinge), to_string(LossKind::logistic),
+      to_string(LossKind::epsilon_insensitive), to_string(LossKind::squared_epsilon)};
   return names;
 }
 
@@ -163,6 +163,8 @@ std::optional<LossKind> loss_of_liblinear(std::string_view number) {
   if (number == "1" || number == "2") return LossKind::squared_hinge;
   if (number == "3") return LossKind::hinge;
   if (number == "0" || number == "7") return LossKind::logistic;
+  if (number == "11" || number == "12") return LossKind::squared_epsilon;
+  if (number == "13") return LossKind::epsilon_insensitive;
   return {};
 }
 
@@ -171,8 +173,6 @@ std::optional<LossKind> loss_of_liblinear(std::string_view number) {
 struct ForeignSolver {
   std::string_view number, loss, instead;
 };
-constexpr std::string_view kRegression = "support vector regression",
-                           kNoRegression = "hinge has none yet";
 constexpr ForeignSolver kForeignSolvers[] = {
     {"4", "the multi-class SVM of Crammer and Singer",
      "of several classes hinge learns each against the rest: -s 3 with the hinge, -s 2 with its "
@@ -181,9 +181,6 @@ constexpr ForeignSolver kForeignSolvers[] = {
      "hinge regularises by |w|^2: -s 2 is the same loss so"},
     {"6", "logistic regression with |w| summed up (L1)",
      "hinge regularises by |w|^2: -s 0 is the same loss so"},
-    {"11", kRegression, kNoRegression},
-    {"12", kRegression, kNoRegression},
-    {"13", kRegression, kNoRegression},
     {"21", "the one-class SVM",
      "hinge learns from rows of at least two classes: label what is known to lie outside, and -s 3 "
      "tells it from the rest"}};
@@ -346,14 +343,21 @@ std::vector<Row> make_rows() {
                 "pegasos is good soon and exact late: its gap falls "
                 "like 1/epochs, so 0.001 is the job of the others; cpa to focus are cutting "
                 "planes, focus mostly the fastest of them; LIBLINEAR's -s 3 means auto, its -s 1 "
-                "and 2 auto with --loss squared_hinge, its -s 0 and 7 with --loss logistic"},
+                "and 2 auto with --loss squared_hinge, its -s 0 and 7 with --loss logistic, its -s "
+                "11 and 12 with --loss squared_epsilon, its -s 13 with --loss epsilon_insensitive"},
        .range = solver_range(),
        .set = set_solver},
-      choice({"loss", "", "NAME", "", "hinge",
-              "max(0, 1 - z), z the margin of a row; its square, which LIBLINEAR and scikit-learn "
-              "take unless told otherwise; or log(1 + exp(-z)), of which probabilities are made; "
-              "these two: solvers auto, dual, newton and pegasos, without kernels"},
-             loss_names(), [](Options& o, std::size_t place) { o.loss = LossKind(place); }),
+      choice(
+          {"loss", "", "NAME", "", "hinge",
+           "max(0, 1 - z), z the margin of a row; its square, which LIBLINEAR and scikit-learn "
+           "take unless told otherwise; log(1 + exp(-z)), of which probabilities are made; or of "
+           "regression, where labels are numbers to be predicted, max(0, |z| - epsilon), z being "
+           "by how much a score misses, and its square; all but the hinge: solvers auto, dual and "
+           "newton, those of classes also pegasos, without kernels"},
+          loss_names(), [](Options& o, std::size_t place) { o.loss = LossKind(place); }),
+      number({"epsilon", "p", "P", "", "0.1",
+              "of a loss of regression: scores may miss by so much at no cost"},
+             kEpsilon, [](Options& o, double value) { o.epsilon = value; }),
       {.info = {"bias", "B", "S", "", "none",
                 "free: an intercept that is not regularised; a number: append the constant "
                 "feature S to every row, regularised; negative = none"},
@@ -587,6 +591,7 @@ std::vector<std::pair<std::string, std::string>> describe(const TrainOptions& o)
     if (there) all.emplace_back(name, fmt::format("{}", value));
   };
   add(o.loss != LossKind::hinge, "loss", to_string(o.loss));
+  add(o.epsilon != TrainOptions{}.epsilon, "epsilon", o.epsilon);
   std::string costs;
   for (const double cost : o.path) costs += fmt::format("{}{}", costs.empty() ? "" : ",", cost);
   add(true, "cost", o.path.empty() ? fmt::format("{}", o.cost) : costs);

@@ -102,11 +102,29 @@ void check_solver(const TrainOptions& o) {
   if (o.planes.mu != 0) check_in(kMu, o.planes.mu, "mu");
 }
 
+// Where rows have numbers to be predicted there are no classes.
+void check_regression(const TrainOptions& o) {
+  check_in(kEpsilon, o.epsilon, "epsilon");
+  if (!is_regression(o.loss)) {
+    check(o.epsilon == TrainOptions{}.epsilon,
+          "--epsilon: only losses of regression have one: --loss epsilon_insensitive or "
+          "squared_epsilon");
+    return;
+  }
+  check(!o.balanced && o.class_weights.empty(),
+        "--class-weight: with a loss of regression rows have no classes; --weights gives each its "
+        "own");
+  check(!o.reject, "--reject: with a loss of regression there is no class to refuse");
+  check(o.pegasos.kernel.linear(), "--kernel: a loss of regression is trained without kernels");
+}
+
 }  // namespace
 
 Result<void> validate(const TrainOptions& o) {
   return guard([&] {
-    check(o.loss <= LossKind::logistic, "loss: expected hinge, squared_hinge or logistic");
+    check(o.loss <= LossKind::squared_epsilon,
+          "loss: expected hinge, squared_hinge, logistic, epsilon_insensitive or squared_epsilon");
+    check_regression(o);
     check_in(kPositive, o.cost, "cost");
     if (o.lambda != 0) check_in(kPositive, o.lambda, "lambda");
     if (o.path.size() > kPath.most ||

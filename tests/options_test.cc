@@ -60,7 +60,8 @@ TEST(Options, DescribedOptionsComeBack) {
       {"bias", {"2.5", "free"}},
       {"free-bias", {""}},
       {"class-weight", {"balanced", "-3=0.7"}},
-      {"loss", {"squared_hinge"}},
+      {"loss", {"squared_hinge", "epsilon_insensitive"}},
+      {"epsilon", {"0.25", "0"}},
       {"reject", {""}},
       {"no-witness", {""}},
       {"seed", {"18446744073709551615"}},
@@ -319,7 +320,7 @@ TEST(Options, AnotherSolverHasTheSameProblem) {
 
 TEST(Options, SolversOfLiblinearAreNamed) {
   TrainOptions options;
-  for (const char* number : {"4", "5", "6", "11", "13", "21"}) {
+  for (const char* number : {"4", "5", "6", "21"}) {
     const Result<void> set = set_option(options, "solver", number);
     ASSERT_FALSE(set.ok()) << number;
     EXPECT_EQ(set.error().id, "usage.value");
@@ -331,8 +332,14 @@ TEST(Options, SolversOfLiblinearAreNamed) {
     EXPECT_EQ(options.solver, Solver::automatic);
     EXPECT_EQ(options.loss == LossKind::hinge, std::string_view(number) == "3") << number;
   }
+  for (const auto& [number, loss] : {std::pair("11", LossKind::squared_epsilon),
+                                     {"12", LossKind::squared_epsilon},
+                                     {"13", LossKind::epsilon_insensitive}}) {
+    ASSERT_TRUE(set_option(options, "solver", number).ok()) << number;
+    EXPECT_EQ(options.loss, loss) << number;
+  }
   EXPECT_EQ(parse_solver("solvers", "3").value(), Solver::automatic);
-  for (const char* number : {"0", "1", "2", "7"}) {  // which say more than a solver
+  for (const char* number : {"0", "1", "2", "7", "11", "13"}) {  // which say more than a solver
     EXPECT_NE(parse_solver("solvers", number).error().message.find("--loss"), std::string::npos);
   }
 }
@@ -343,7 +350,20 @@ TEST(Options, Losses) {
   EXPECT_EQ(with("loss", "squared_hinge").loss, LossKind::squared_hinge);
   EXPECT_EQ(with("loss", "logistic").loss, LossKind::logistic);
   expect_refused("loss", {"", "squared-hinge", "log", "0", "Hinge"});
+  EXPECT_EQ(with("loss", "squared_epsilon").loss, LossKind::squared_epsilon);
+  expect_refused("epsilon", {"", "-0.1", "nan", "inf", "x"});
   TrainOptions options;
+  ASSERT_TRUE(set_option(options, "epsilon", "0").ok());  // of a loss of regression
+  EXPECT_EQ(options.epsilon, 0);
+  EXPECT_EQ(validate(options).error().id, "usage.value");
+  options.loss = LossKind::epsilon_insensitive;
+  EXPECT_TRUE(validate(options).ok());
+  options.reject = true;
+  EXPECT_EQ(validate(options).error().id, "usage.value");
+  options.reject = false;
+  options.balanced = true;
+  EXPECT_EQ(validate(options).error().id, "usage.value");
+  options = {};
   options.loss = static_cast<LossKind>(7);
   EXPECT_EQ(validate(options).error().id, "usage.value");
 }

@@ -2,13 +2,15 @@
 // and a dual point, and the derivation. P(w) = 1/2|w|^2 + C sum_i c_i max(0, 1 - y_i <w,x_i>), or
 // the squares of these, in which D(a) has - a_i^2/4U_i besides, or log(1 + e^-z), in which it has
 // the entropies of a_i/U_i times U_i; with a free bias b the margin is y_i (<w,x_i> + b), and sum_i
-// y_i alpha_i = 0.
+// y_i alpha_i = 0. In regression rows have targets t_i, losses are max(0, |<w,x_i> - t_i| -
+// epsilon) or the squares, and D(a) has sum_i a_i t_i - epsilon |a_i|.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hinge/dataset.h"
@@ -27,7 +29,8 @@ struct TinyProblem {
   std::vector<double> w;      // optimal, with the weight of the constant feature last if bias != 0
   std::vector<double> alpha;  // one optimal dual point
   bool free_bias = false;     // then bias is 1
-  LossKind loss = LossKind::hinge;
+  LossChoice loss = {};
+  std::vector<double> targets = {};  // of regression, where every y is 1
 };
 
 // The data of a tiny problem as a Dataset (labels are y), with a Problem on it.
@@ -60,7 +63,8 @@ class TinyData {
                .cost = tiny_.cost,
                .bias = tiny_.bias,
                .free_bias = tiny_.free_bias,
-               .loss = tiny_.loss};
+               .loss = tiny_.loss,
+               .targets = tiny_.targets};
   }
   TinyData(const TinyData&) = delete;
   TinyData& operator=(const TinyData&) = delete;
@@ -83,10 +87,18 @@ inline TinyProblem logistic(TinyProblem tiny) {
   return tiny;
 }
 
+inline TinyProblem regression(LossChoice loss, std::vector<double> targets, TinyProblem tiny) {
+  tiny.loss = loss;
+  tiny.targets = std::move(targets);
+  return tiny;
+}
+
 inline std::vector<TinyProblem> tiny_problems() {
   // Places where the logistic function has values that one can write: s(ln 2) = 2/3.
   const double two = std::log(2.0), three = std::log(3.0), half = std::log(1.5);
   const double e = std::exp(1.0);
+  constexpr LossKind kInsensitive = LossKind::epsilon_insensitive,
+                     kSquared = LossKind::squared_epsilon;
   return {
       // Two points at +1 and -1. P = w^2/2 + 2 max(0, 1-w). Left of 1 the slope is w - 2 < 0, right
       // of
@@ -282,6 +294,68 @@ inline std::vector<TinyProblem> tiny_problems() {
                 {0, two},
                 {1.0 / 3, 1.0 / 3, 2.0 / 3},
                 true}),
+      // Regression.
+      //
+      // 2 at 1, epsilon 1/2: P = w^2/2 + 3/2 - w up to 3/2: w = 1, P* = 1. The variable is at its
+      // bound: D = 2 - 1/2 - 1/2.
+      regression({kInsensitive, 0.5}, {2}, {"one target", {{1}}, {1}, {}, 1, 0, 1, {1}, {1}}),
+
+      // 2 and -1 at the same point: between them |w - 2| + |w + 1| is 3: w = 0, P* = 3. The
+      // variables are at their bounds, the second at the lower one: D = 2 + 1.
+      regression({kInsensitive, 0}, {2, -1},
+                 {"two targets", {{1}, {1}}, {1, 1}, {}, 1, 0, 3, {0}, {1, -1}}),
+
+      // Free bias: 3 at 1 and 1 at -1. At b = 2 P = w^2/2 + 2 |1 - w|: w = 1, P* = 1/2. Variables
+      // a and -a: v = 2 a = 1, D = 3/2 - 1/2 - 1/2.
+      regression({kInsensitive, 0}, {3, 1},
+                 {"a line", {{1}, {-1}}, {1, 1}, {}, 1, 1, 0.5, {1, 2}, {0.5, -0.5}, true}),
+
+      // Nothing is lost at w = 0.
+      regression({kInsensitive, 0.5}, {0.3, -0.5},
+                 {"near enough", {{1}, {2}}, {1, 1}, {}, 1, 0, 0, {0}, {0, 0}}),
+
+      // 2 at 1, epsilon 1/2: P = w^2/2 + (3/2 - w)^2, w = 3 - 2 w: w = 1, P* = 3/4. a = 2 (1/2), D
+      // = 2 - 1/2 - 1/4 - 1/2.
+      regression({kSquared, 0.5}, {2},
+                 {"one target, squared", {{1}}, {1}, {}, 1, 0, 0.75, {1}, {1}}),
+
+      // 1 and -1 at the same point: what "contradiction with weights, squared" is with labels.
+      regression({kSquared, 0}, {1, -1},
+                 {"two targets with weights, squared",
+                  {{1}, {1}},
+                  {1, 1},
+                  {3, 1},
+                  0.1,
+                  0,
+                  28.8 / 81,
+                  {2.0 / 9},
+                  {7.0 / 15, -11.0 / 45}}),
+
+      // Only rows of zeros: b is the mean of the targets, P* = 1 + 1 + 4, a = 2 (t - b).
+      regression({kSquared, 0}, {2, 2, -1},
+                 {"only a bias, squared targets",
+                  {{0}, {0}, {0}},
+                  {1, 1, 1},
+                  {},
+                  1,
+                  1,
+                  6,
+                  {0, 1},
+                  {2, 2, -4},
+                  true}),
+
+      // A row of zeros loses 1 whatever w is. The other: w^2/2 + (1 - 2 w)^2, w = 4 (1 - 2 w): w =
+      // 4/9, P* = 8/81 + 1/81 + 1.
+      regression({kSquared, 0}, {1, 1},
+                 {"row of zeros, squared targets",
+                  {{0}, {2}},
+                  {1, 1},
+                  {},
+                  1,
+                  0,
+                  10.0 / 9,
+                  {4.0 / 9},
+                  {2, 2.0 / 9}}),
   };
 }
 

@@ -46,8 +46,9 @@ class CannotRead(Exception):
 
 ARRAY_TYPES = {"U8": "B", "U32": "I", "U64": "Q", "I64": "q", "F32": "f", "F64": "d"}
 DECOMPRESSORS = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ\0": lzma.decompress}
-LOSSES = ("hinge", "squared_hinge", "logistic")
-SIGNED = ()  # losses whose dual variables may be negative
+LOSSES = ("hinge", "squared_hinge", "logistic", "epsilon_insensitive", "squared_epsilon")
+REGRESSION = ("epsilon_insensitive", "squared_epsilon")  # where labels are numbers that are to be predicted
+SIGNED = REGRESSION  # losses whose dual variables may be negative
 DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 WHOLE = re.compile(r"[+-]?[0-9]+")
 
@@ -192,12 +193,14 @@ def read_text(data, path):
         if bad or not DECIMAL.fullmatch(label):
             raise CannotRead(f"{path}:{number}: expected a label and index:value, found {(bad or [label])[0]!r}")
         label = int(label) if WHOLE.fullmatch(label) else Fraction(label)
-        if label != int(label) or not -(2**63) <= label < 2**63:
-            raise CannotRead(f"{path}:{number}: the label is not a whole number of 64 bits")
+        whole = label == int(label)
+        if not -(2**63) <= label < 2**63 if whole else math.isinf(float(tokens[0])):
+            raise CannotRead(f"{path}:{number}: the label is neither a whole number of 64 bits nor a double")
+        label = int(label) if whole else float(tokens[0])
         pairs = [(int(index), text) for index, _, text in pairs]
         if len({index for index, _ in pairs}) != len(pairs) or any(index >= 2**32 - 1 for index, _ in pairs):
             raise CannotRead(f"{path}:{number}: an index occurs twice or is too large")
-        rows.append((number, int(label), pairs))
+        rows.append((number, label, pairs))
     return rows
 
 
@@ -225,13 +228,15 @@ def read_sparse(container, prefix, features):
 
 def read_binary(container):
     try:
-        if (container.metadata["format"], container.metadata["version"]) != ("hinge.dataset", "1"):
+        targets = "targets" in container.arrays
+        versions = ("1", "3") if targets else ("1",)
+        if container.metadata["format"] != "hinge.dataset" or container.metadata["version"] not in versions:
             raise CannotRead(f"{container.path}: not a data set of hinge")
         features = int(container.metadata["features"])
     except (KeyError, ValueError) as error:
         raise CannotRead(f"{container.path}: {type(error).__name__}: {error}") from None
     rows, precision = read_sparse(container, "", features)
-    labels = list(container.get("labels", "I64", len(rows)))
+    labels = list(container.get("targets", "F64", len(rows)) if targets else container.get("labels", "I64", len(rows)))
     weights = list(container.get("weights", "F64", len(rows))) if "weights" in container.arrays else None
     # A value of 0 may be there; it changes nothing but the number of nonzeros.
     return types.SimpleNamespace(labels=labels, values=rows, precision=precision, declared=features, weights=weights)
@@ -273,16 +278,20 @@ def read_models(path):
 
 
 def read_loss(container):
-    """The name of the loss, which a section has where it is not the hinge."""
+    """The name of the loss, which a section has where it is not the hinge, and its epsilon, or None."""
     if "sections" not in container.metadata:
-        return "hinge"
-    affecting = [section["name"] for section in container.field("sections") if section["affects_predictions"]]
+        return "hinge", None
+    affecting = [section["name"] for section in container.field("sections")
+                 if section["affects_predictions"] and section["name"] != "regression"]
     if affecting:
         raise CannotRead(f"{container.path}: section {affecting[0]} changes predictions, and is not known here")
     loss = container.metadata.get("section.loss", "hinge")
     if loss not in LOSSES:
         raise CannotRead(f"{container.path}: the loss {loss!r} is not known")
-    return loss
+    epsilon = float(container.field("section.regression")["epsilon"]) if "section.regression" in container.metadata else None
+    if (loss in REGRESSION) != (epsilon is not None) or (epsilon is not None and not 0 <= epsilon < math.inf):
+        raise CannotRead(f"{container.path}: the loss {loss} with epsilon {epsilon!r}")
+    return loss, epsilon
 
 
 def read_native(container):
@@ -293,12 +302,14 @@ def read_native(container):
     path = [{"cost": options["cost"], "status": container.metadata["status"]}]
     if "path" in container.metadata:
         path = container.field("path")
-    classes = labels[:1] if len(labels) == 2 else labels
+    loss, epsilon = read_loss(container)
+    if (loss in REGRESSION) != (labels == []):
+        raise CannotRead(f"{container.path}: the loss {loss} with labels {labels}")
+    classes = [0] if loss in REGRESSION else labels[:1] if len(labels) == 2 else labels
     certificates = container.field("certificate")
     count = len(classes) * len(path)
     if len(certificates) != count or [c["class"] for c in certificates] != classes * len(path):
         raise CannotRead(f"{container.path}: labels and certificates do not fit together")
-    loss = read_loss(container)
     if kernel and loss != "hinge":
         raise CannotRead(f"{container.path}: a kernel with the loss {loss}")
     support = read_sparse(container, "support.", data["features"])[0] if kernel else None
@@ -315,7 +326,7 @@ def read_native(container):
     models = []
     for m, entry in enumerate(path):
         model = types.SimpleNamespace(
-            loss=loss, cost=float(entry["cost"]), status=entry["status"], labels=labels, kernel=kernel, support=support,
+            loss=loss, epsilon=epsilon, cost=float(entry["cost"]), status=entry["status"], labels=labels, kernel=kernel, support=support,
             gap=float(options["gap"]), gap_absolute=float(options.get("gap_absolute", 0)),
             gap_per_row=float(options.get("gap_per_row", 0)), target=float(options.get("target", 0)), bias_feature=float(options["bias_feature"]),
             free_bias=options.get("free_bias", False), row_weights=options["row_weights"],
@@ -496,6 +507,10 @@ class Common:
             return [math.inf if upper > 0 else 0.0 for upper in self.uppers]
         return self.uppers
 
+    def lowest(self):
+        """The least that dual variables may be."""
+        return [0.0] * len(self.uppers)
+
     def signs(self, problem):
         return [1 if label == problem.label else -1 for label in self.labels]
 
@@ -549,21 +564,30 @@ class Plane(Common):
         """Not below |b| at the optimum: 1 + sqrt(2 P) max |x|, with the logistic loss P/min(U+, U-) in the place of 1."""
         by_rows = root_from_above(2 * primal * over(self.longest, 2 * self.shift))
         if self.model.loss != "logistic":
-            return 1 + by_rows
+            return self.corner() + by_rows
         sides = [sum(upper for y, upper in zip(self.signs(problem), self.upper) if y == sign) for sign in (-1, 1)]
         return primal / over(min(sides), self.upper_shift) + by_rows if min(sides) > 0 else None
 
-    def bound(self, problem, alpha, primal):
-        logistic = None
+    def gain(self, alpha):
+        """What dual variables add to D besides -1/2 |v|^2."""
         if self.model.loss == "logistic":
             with rounding(decimal.ROUND_FLOOR):
-                logistic = Fraction(sum((entropy_from_below(Fraction(a), Fraction(upper))
-                                         for a, upper in zip(alpha, self.uppers)), decimal.Decimal(0)))
+                return Fraction(sum((entropy_from_below(Fraction(a), Fraction(upper))
+                                     for a, upper in zip(alpha, self.uppers)), decimal.Decimal(0)))
         alpha, shift = scaled(alpha)
-        gain = over(sum(alpha), shift) if logistic is None else logistic
+        gain = over(sum(alpha), shift)
         if self.power == 2:  # less alpha^2 / 4U
             gain -= sum(Fraction(a * a << self.upper_shift, upper << 2 * shift + 2)
                         for a, upper in zip(alpha, self.upper) if a != 0)
+        return gain
+
+    def corner(self):
+        """|b| at the optimum is not above this + sqrt(2 P) max |x|."""
+        return 1
+
+    def bound(self, problem, alpha, primal):
+        gain = self.gain(alpha)
+        alpha, shift = scaled(alpha)
         point = {}
         for row, y, a in zip(self.rows, self.signs(problem), alpha):
             if a == 0:
@@ -578,6 +602,48 @@ class Plane(Common):
                 return Fraction(0)  # there is no optimum
             left *= farthest
         return gain - over(sum(v * v for v in point.values()), 2 * (shift + self.shift) + 1) - left
+
+
+class RegressionPlane(Plane):
+    """The same with targets t_i in place of labels: y_i is 1, and a row misses by <w,x_i> - t_i."""
+
+    def __init__(self, model, rows):
+        super().__init__(model, rows)
+        self.power = 2 if model.loss == "squared_epsilon" else 1
+        self.targets = [Fraction(float(label)) for label in rows.labels]
+        self.epsilon = Fraction(model.epsilon)
+
+    def signs(self, problem):
+        return [1] * len(self.targets)
+
+    def lowest(self):
+        return [-upper for upper in self.highest()]
+
+    def highest(self):
+        return [math.inf if upper > 0 else 0.0 for upper in self.uppers] if self.power == 2 else self.uppers
+
+    def corner(self):
+        return max(map(abs, self.targets))
+
+    def primal(self, problem):
+        weights, shift = self.weights(problem)
+        loss = Fraction(0)
+        for row, target, upper in zip(self.rows, self.targets, self.upper):
+            score = over(sum(weights.get(column, 0) * value for column, value in row), shift + self.shift)
+            missed = abs(score - target) - self.epsilon
+            if missed > 0:
+                loss += over(upper, self.upper_shift) * missed**self.power
+        regularised = (w for column, w in weights.items() if column is not None or not self.model.free_bias)
+        return over(sum(w * w for w in regularised), 2 * shift + 1) + loss
+
+    def gain(self, alpha):
+        gain = Fraction(0)
+        for number, target, upper in zip(alpha, self.targets, self.upper):
+            a = Fraction(number)
+            gain += a * target - self.epsilon * abs(a)
+            if self.power == 2 and a != 0:
+                gain -= a * a / (4 * over(upper, self.upper_shift))
+        return gain
 
 
 class KernelSpace(Common):
@@ -727,21 +793,21 @@ class Finding:
                           f"by {with_digits(part, 3)} of the primal")
 
 
-def expand(witness, uppers, factors, rows, finding):
-    """The dual variables of a witness, between 0 and `uppers`, shares being of U_i, the `factors`; None, and a sentence,
+def expand(witness, lowers, uppers, factors, rows, finding):
+    """The dual variables of a witness, between these bounds, shares being of U_i, the `factors`; None, and a sentence,
     where it makes no sense."""
     states, free, are_shares = witness
-    if 3 in states or any(states[rows:]) or states.count(2) != len(free):
+    if (3 in states and not any(lowers)) or any(states[rows:]) or states.count(2) != len(free):
         finding.false.append("the witness has a state that is unknown, or other than as many values as free rows")
         return None
     values, alpha = iter(free), []
-    for i, upper in enumerate(uppers):
+    for i, (lower, upper) in enumerate(zip(lowers, uppers)):
         if states[i] == 2:
             alpha.append(next(values) * (factors[i] if are_shares else 1))  # rounded to a double, as hinge does
         else:
-            alpha.append(upper if states[i] == 1 else 0.0)
-        if not 0 <= alpha[i] <= upper or alpha[i] == math.inf:
-            finding.false.append(f"the dual variable of row {i + 1} is {alpha[i]!r}, outside 0 .. {upper!r}")
+            alpha.append((0.0, upper, None, lower)[states[i]])
+        if not lower <= alpha[i] <= upper or math.isinf(alpha[i]):
+            finding.false.append(f"the dual variable of row {i + 1} is {alpha[i]!r}, outside {lower!r} .. {upper!r}")
             return None
     return alpha
 
@@ -754,7 +820,7 @@ def judge(model, problem, space):
     finding.primal = space.primal(problem)
     provable = model.kernel is None or space.has_bound()
     if problem.witness is not None and provable:
-        alpha = expand(problem.witness, space.highest(), space.uppers, model.rows, finding)
+        alpha = expand(problem.witness, space.lowest(), space.highest(), space.uppers, model.rows, finding)
         if alpha is not None:
             finding.bound = max(Fraction(0), space.bound(problem, alpha, finding.primal))  # P is never below 0
     if problem.bound == "unknown":
@@ -817,13 +883,16 @@ def check_models(models, data, weights=None):
         if not isinstance(data, Data):
             data = Data(data, weights)
         rows = data.rows(model.precision, model.index_base)
+        regression = model.loss in REGRESSION
+        if not regression and not all(isinstance(label, int) for label in rows.labels):
+            raise CannotRead("this is not the data the model was trained on: labels are not whole")
         for what, ours, theirs in (
                 ("rows", len(rows.labels), model.rows), ("features", rows.features, model.features),
-                ("nonzeros", rows.nonzeros, model.nonzeros), ("labels", sorted(set(rows.labels)), sorted(model.labels)),
+                ("nonzeros", rows.nonzeros, model.nonzeros), ("labels", [] if regression else sorted(set(rows.labels)), sorted(model.labels)),
                 ("row weights", rows.weights is not None, model.row_weights)):
             if ours != theirs:
                 raise CannotRead(f"this is not the data the model was trained on: {what}: {ours} instead of {theirs}")
-        space = (Plane if model.kernel is None else KernelSpace)(model, rows)
+        space = (RegressionPlane if regression else Plane if model.kernel is None else KernelSpace)(model, rows)
         own = [judge(model, problem, space) for problem in model.problems]
         late = [finding for finding in own if not reaches(finding.stored, model)]
         if model.status == "converged" and late:

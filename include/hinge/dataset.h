@@ -137,7 +137,8 @@ struct ReadOptions {
   IndexBase index_base = IndexBase::automatic;  // automatic: an index 0 anywhere makes it 0-based
   bool strict = false;                          // refuse rows whose indices are not ascending
   bool labels = true;                           // false: rows start with their first index:value
-  int threads = 0;                              // 0 = all cores
+  bool real_labels = false;  // labels of text may be real numbers; if any is, all are targets
+  int threads = 0;           // 0 = all cores
   std::uint64_t max_line_bytes = std::uint64_t{1} << 30;
   std::uint64_t max_bytes = UINT64_MAX;  // of text, decompressed; limit.bytes beyond
   std::uint64_t memory = 0;       // bytes the rows may take; 0 = no limit; memory.limit beyond
@@ -189,8 +190,7 @@ struct SaveOptions {
 
 // Writes a data set as libsvm text (numbers such that reading them back gives the same bits) or as
 // a binary data set, which read_dataset() maps instead of reading. Text has no place for weights
-// and for names of classes (usage.value); real targets are written, though hinge does not read them
-// as text.
+// and for names of classes (usage.value).
 Result<void> save_dataset(const Dataset& data, const std::string& path, const SaveOptions& options);
 
 // Where the cache of a data set lies whose first file this is.

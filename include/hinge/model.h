@@ -3,6 +3,7 @@
 // Classes are known by labels, whole numbers; where classes have names, the label is a place in the
 // list class_names (hinge/labels.h).
 //
+// Regression: one hyperplane, whose score is what is predicted, and no labels.
 // Binary: one hyperplane; labels = {positive, negative}. Several classes: one hyperplane a class
 // (one against the rest). Score of class k on row x: <w_k, x> + b_k. The largest score wins, the
 // first of equal ones; but a class of which nothing was learned, since training was stopped before
@@ -106,6 +107,7 @@ struct Origin : Goals {
   std::string solver;   // "auto:dual"
   std::string because;  // of auto: why that one, in words
   LossKind loss = LossKind::hinge;
+  double epsilon = 0;                      // of a loss of regression
   double cost = 1;                         // C
   double bias_feature = 0;                 // value of the constant feature; 0 = no bias
   bool free_bias = false;                  // its weight is not regularised; the feature is 1
@@ -165,7 +167,7 @@ struct ModelSection {
 
 struct Model {
   std::vector<std::int64_t> labels;
-  std::vector<BinaryProblem> problems;  // one for two labels, else one a label
+  std::vector<BinaryProblem> problems;  // one for two labels or regression, else one a label
   std::uint64_t features = 0;
   // Which features the weights belong to, ascending, where those that occur are few among millions;
   // the others weigh 0. Empty: all.
@@ -185,6 +187,7 @@ struct Model {
     return columns.empty() ? features : columns.size();
   }
   bool binary() const { return labels.size() == 2; }
+  bool regression() const { return is_regression(origin.loss); }
   // The weights, too many to be written out, are only said by stream->shared (write_out).
   bool shared() const { return stream && stream->shared; }
   double norm() const;  // sqrt of the sum of the squares of all weights
@@ -204,7 +207,8 @@ struct Model {
 Result<Model> write_out(const Model& model);
 
 struct Predictions {
-  std::vector<std::int64_t> labels;    // model.class_names.text(label) is what people call it
+  // model.class_names.text(label) is what people call it; in regression there are none
+  std::vector<std::int64_t> labels;
   std::vector<std::uint8_t> rejected;  // 1 where no class was chosen; empty unless model.reject
   std::vector<double> scores;          // rows x problems, row by row
 };

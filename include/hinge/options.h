@@ -80,11 +80,13 @@ struct PlaneOptions {
 constexpr double kDefaultGap = 1e-3;
 
 struct TrainOptions {
-  // What is minimised: 1/2|w|^2 + C sum c_i l_i with the hinge, the squared hinge or the logistic
-  // loss for l. Only some solvers take the latter two.
+  // What is minimised: 1/2|w|^2 + C sum c_i l_i, l being the loss, of which only some solvers take
+  // others than the hinge. One of regression takes real targets, or whole numbers as such, and
+  // neither class weights nor `reject`.
   LossKind loss = LossKind::hinge;
-  double cost = 1;    // C; finite, > 0
-  double lambda = 0;  // > 0: cost = 1/(lambda sum c_i) instead of `cost`
+  double epsilon = 0.1;  // of a loss of regression: by so much scores may miss at no cost; >= 0
+  double cost = 1;       // C; finite, > 0
+  double lambda = 0;     // > 0: cost = 1/(lambda sum c_i) instead of `cost`
   // One model for each of these costs, instead of `cost`: ascending, at most 1000. train_path() and
   // cross_validate_path() only.
   std::vector<double> path = {};

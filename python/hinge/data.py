@@ -27,7 +27,7 @@ class Dataset:
     Parameters
     ----------
     X : array or scipy.sparse matrix or array of shape (n, d)
-    y : array of n whole numbers
+    y : array of n whole numbers, or of real ones, which are targets of regression
         Other labels are for the estimators, which number them.
     sample_weight : array of n numbers >= 0, optional
         Factors on the cost of the rows.
@@ -44,10 +44,12 @@ class Dataset:
 
     def __init__(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None):
         labels = np.asarray(y)
-        if labels.dtype.kind not in "iub":
-            raise TypeError(f"y: expected whole numbers, got {labels.dtype}")
-        self._core = _core.wrap(to_rows(X), contiguous(labels, np.int64),
-                                None if sample_weight is None else contiguous(sample_weight, np.float64), threads=0)
+        if labels.dtype.kind not in "iubf":
+            raise TypeError(f"y: expected numbers, got {labels.dtype}")
+        real = labels.dtype.kind == "f"
+        self._core = _core.wrap(to_rows(X), None if real else contiguous(labels, np.int64),
+                                None if sample_weight is None else contiguous(sample_weight, np.float64), threads=0,
+                                targets=contiguous(labels, np.float64) if real else None)
 
     @classmethod
     def _of(cls, core: _core.Dataset) -> Dataset:
@@ -57,13 +59,15 @@ class Dataset:
 
     @classmethod
     def read(cls, path: str | os.PathLike, *, dtype: Any = np.float32, index_base: int | str = "auto",
-             strict: bool = False, labels: bool = True, cache: bool = False, n_jobs: int | None = None) -> Dataset:
+             strict: bool = False, labels: bool = True, cache: bool = False, real_labels: bool = False,
+             n_jobs: int | None = None) -> Dataset:
         """Reads libsvm text, compressed or not, or maps a binary data set, which keeps its own dtype.
 
         ``path`` may be a pattern ("part-*.svm"): several files are one data set in name order.
         ``index_base`` is the number of the first feature, 0 or 1; "auto": an index 0 anywhere means 0.
         ``strict`` refuses rows that are not sorted, ``labels=False`` reads rows that have none,
-        ``cache=True`` keeps the rows as a binary data set beside the file and maps it the next time.
+        ``cache=True`` keeps the rows as a binary data set beside the file and maps it the next time,
+        ``real_labels=True`` takes labels of text that are no whole numbers, for regression.
         ``n_jobs=None`` takes all cores.
         """
         bases = {0: 0, 1: 1, "auto": 2}
@@ -71,7 +75,8 @@ class Dataset:
             raise ValueError(f'index_base: expected 0, 1 or "auto", got {index_base!r}')
         f64 = np.dtype(_float_type(dtype)) == np.float64
         with about(path) as name:
-            core, found = _core.read(name, f64, bases[index_base], strict, labels, cache, 0 if n_jobs is None else n_jobs)
+            core, found = _core.read(name, f64, bases[index_base], strict, labels, real_labels, cache,
+                                     0 if n_jobs is None else n_jobs)
         warn(found)
         return cls._of(core)
 
@@ -144,7 +149,7 @@ def _unpickled(X, labels, weights, names, targets) -> Dataset:
 
 
 def load_svmlight_file(f: str | os.PathLike, *, n_features: int | None = None, dtype: Any = np.float64,
-                       zero_based: bool | str = "auto", n_jobs: int | None = None):
+                       zero_based: bool | str = "auto", real_labels: bool = False, n_jobs: int | None = None):
     """Reads libsvm text as scikit-learn's function of that name does, many times faster.
 
     Parameters
@@ -156,14 +161,15 @@ def load_svmlight_file(f: str | os.PathLike, *, n_features: int | None = None, d
     dtype : float64 or float32
     zero_based : bool or "auto"
         Whether features count from 0; "auto": an index 0 anywhere means so.
+    real_labels : bool, default False
+        Take labels that are no whole numbers, too.
     n_jobs : int, optional
         Threads; by default all cores. The result does not depend on it.
 
     Returns
     -------
     X : scipy.sparse.csr_matrix
-    y : array of int64
-        hinge classifies: labels are whole numbers.
+    y : array of int64, or of float64 where not all labels are whole numbers
 
     Examples
     --------
@@ -181,7 +187,7 @@ def load_svmlight_file(f: str | os.PathLike, *, n_features: int | None = None, d
     base = {True: 0, False: 1, "auto": "auto"}.get(zero_based)
     if base is None:
         raise ValueError(f'zero_based: expected True, False or "auto", got {zero_based!r}')
-    core = Dataset.read(f, dtype=dtype, index_base=base, n_jobs=n_jobs)._core
+    core = Dataset.read(f, dtype=dtype, index_base=base, real_labels=real_labels, n_jobs=n_jobs)._core
     if n_features is not None and n_features < core.features:
         raise ValueError(f"n_features: {f!s} has {core.features}, got {n_features}")
     # Nobody else has the arrays, so they may be written to, unless they are a mapped file.

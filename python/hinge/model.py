@@ -18,7 +18,7 @@ __all__ = ["Certificate", "Model", "Verification", "read_model", "verify"]
 class Certificate(NamedTuple):
     """How good a model is, computed from the data and rounded outwards: no hyperplane has a value below ``dual``.
 
-    The value is 1/2 |w|^2 + C sum_i c_i max(0, 1 - y_i (<w, x_i> + b)); of several classes the sum over
+    The value is 1/2 |w|^2 + C sum_i c_i max(0, 1 - y_i (<w, x_i> + b)), or with another loss; of several classes the sum over
     them, and ``relative_gap`` the worst.
     """
 
@@ -66,6 +66,11 @@ class Model:
         return self._core.sections
 
     @property
+    def regression(self) -> bool:
+        """Whether it predicts numbers, and has no classes."""
+        return not self._core.labels
+
+    @property
     def n_features(self) -> int:
         return self._core.features
 
@@ -102,12 +107,14 @@ class Model:
         return self._core.origin
 
     def decision_function(self, X: Any, *, n_jobs: int = 1) -> np.ndarray:
-        """Scores: (n,) for two classes, > 0 for the larger label; else (n, classes)."""
+        """Scores: (n,) for two classes, > 0 for the larger label, and of regression; else (n, classes)."""
         scores = self._flip(scores_of(self._core, X, n_jobs), axis=1)
-        return scores[:, 0] if len(self._core.labels) == 2 else scores
+        return scores[:, 0] if len(self._core.labels) in (0, 2) else scores
 
     def predict(self, X: Any, *, n_jobs: int = 1) -> np.ndarray:
-        """The label with the largest score, a row."""
+        """The label with the largest score, a row; of a model of regression the score."""
+        if self.regression:
+            return self.decision_function(X, n_jobs=n_jobs)
         return self.classes[winners(self._core, self.decision_function(X, n_jobs=n_jobs))]
 
     def save(self, path: str | os.PathLike, *, format: str = "native", index_base: int | None = None) -> None:
@@ -136,7 +143,8 @@ class Model:
         return _from_bytes, (self._core.to_bytes(),)
 
     def __repr__(self) -> str:
-        return f"<hinge.Model of {len(self._core.labels)} classes, {self.n_features} features, {self.origin['solver']}>"
+        what = "of regression" if self.regression else f"of {len(self._core.labels)} classes"
+        return f"<hinge.Model {what}, {self.n_features} features, {self.origin['solver']}>"
 
 
 def _from_bytes(data: bytes) -> Model:

@@ -105,3 +105,34 @@ def test_load_svmlight_file_knows_all_labels(named, targets, tmp_path):
     targets.save(tmp_path / "t.hinge")
     assert hinge.load_svmlight_file(tmp_path / "n.hinge")[1].tolist() == named.y.tolist()
     assert hinge.load_svmlight_file(tmp_path / "t.hinge")[1].tolist() == targets.y.tolist()
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon"])
+def test_regression_on_real_targets(loss, tmp_path):
+    random = np.random.default_rng(3)
+    rows = random.normal(size=(200, 5))
+    targets = rows @ [1, -2, 0.5, 0, 3] + 0.7 + 0.1 * random.normal(size=200)
+    data = hinge.Dataset(rows, targets)
+    core, report = _core.train(data._core, [("loss", loss), ("epsilon", "0.05"), ("bias", "free"), ("gap", "1e-6")], None, None)
+    model = hinge.Model(core)
+    assert report["status"] == "converged" and model.certificate.relative_gap <= 1e-6
+    assert model.regression and model.classes.size == 0
+    assert model.origin["loss"] == loss and model.origin["epsilon"] == 0.05
+    scores = rows @ model.coef[0] + model.intercept[0]
+    assert np.allclose(model.predict(rows), scores, rtol=0, atol=1e-12)
+    assert np.abs(scores - targets).mean() < 0.2
+    assert hinge.verify(model, data).proved
+    model.save(tmp_path / "model")
+    assert (hinge.read_model(tmp_path / "model").predict(rows) == model.predict(rows)).all()
+    assert (pickle.loads(pickle.dumps(model)).predict(rows) == model.predict(rows)).all()
+
+
+def test_text_with_real_labels(tmp_path):
+    path = tmp_path / "t.svm"
+    path.write_text("0.5 1:1\n-2 1:3\n1e-3 2:1\n")
+    assert hinge.Dataset.read(path, real_labels=True).y.tolist() == [0.5, -2, 1e-3]
+    assert hinge.load_svmlight_file(path, real_labels=True)[1].tolist() == [0.5, -2, 1e-3]
+    with pytest.raises(hinge.DataError, match="not-integer"):
+        hinge.Dataset.read(path)
+    path.write_text("1 1:1\n-2.0 1:3\n")
+    assert hinge.Dataset.read(path, real_labels=True).y.dtype == np.int64  # all are whole

@@ -114,16 +114,15 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
      "Rows are `label index:value ...`. CSV must be converted; use --no-labels to predict rows "
      "without labels."},
     {"data.label.kind", kData, "The labels are of another kind than is needed.",
-     "Training takes classes, whole numbers or names, and no real targets; a model of named "
-     "classes "
-     "is evaluated on named classes."},
+     "Training takes classes, whole numbers or names, and with a --loss of regression real "
+     "targets or whole numbers; a model of named classes is evaluated on named classes."},
     {"data.label.multi", kData, "A row has several labels.",
      "hinge learns one label a row; train one model per label instead."},
     {"data.label.name", kData, "The name of a class cannot be used.",
      "Names are 1 to 4,096 bytes of UTF-8 without control characters, and no two are the same."},
     {"data.label.nonfinite", kData, "A label is nan or infinite.", "Remove the row, or mend it."},
     {"data.label.not-integer", kData, "A label is not a whole number.",
-     "hinge classifies; labels are whole numbers. Number your classes."},
+     "Number your classes, or give a --loss of regression."},
     {"data.label.range", kData, "A label does not fit a signed 64-bit integer.",
      "Number your classes from 0."},
     {"data.label.unknown", kData, "A row of a stream has a label that --labels does not list.",
@@ -190,7 +189,7 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
     {"limit.bytes", kData, "The data is longer than --max-bytes allows.",
      "Is this the right file? Raise --max-bytes if it is."},
     {"limit.classes", kData, "The data has more classes than hinge trains.",
-     "Are these labels, or numbers to be predicted? hinge classifies."},
+     "Are these labels, or numbers to be predicted, as with --loss squared_epsilon?"},
     {"limit.header", kCorrupt, "The header of a file is longer than 16 MiB.",
      "The file was not written by hinge."},
     {"limit.line-bytes", kData, "A line is longer than allowed.",

@@ -224,7 +224,7 @@ Result<void> Dataset::check_classes() const {
     fail("data.label.kind",
          fmt::format("the labels are real targets{}; expected classes: whole numbers, or names",
                      targets.empty() ? "" : fmt::format(" (row 1: {})", targets[0])),
-         "hinge classifies: give every row one of a few classes");
+         "give every row one of a few classes, or --loss squared_epsilon or epsilon_insensitive");
   });
 }
 

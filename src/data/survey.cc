@@ -62,7 +62,27 @@ double mean_square(const Dataset& data) {
   });
 }
 
+namespace {
+
+// The same of targets above and below their mean.
+bool targets_lie_mixed(std::span<const double> targets) {
+  constexpr double kSlack = 0.05;
+  double mean = 0, above = 0, equal = 0;
+  for (const double target : targets) mean += target / static_cast<double>(targets.size());
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    above += targets[i] > mean ? 1 : 0;
+    equal += i > 0 && (targets[i] > mean) == (targets[i - 1] > mean) ? 1 : 0;
+  }
+  const auto rows = static_cast<double>(targets.size());
+  const double share = above / rows, expected = share * share + (1 - share) * (1 - share);
+  return equal <= (rows - 1) * (expected + kSlack * (1 - expected));
+}
+
+}  // namespace
+
 bool labels_lie_mixed(const Dataset& data) {
+  if (data.label_kind() == LabelKind::targets)
+    return targets_lie_mixed(data.row_labels().targets());
   constexpr std::uint64_t kPairs = 1 << 16;
   constexpr double kSlack = 0.05;
   double expected = 0;

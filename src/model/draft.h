@@ -24,6 +24,7 @@ constexpr std::string_view kSectionPrefix = "section.";  // of their fields and 
 constexpr const char* kClassNames = "class_names";
 constexpr const char* kLoss = "loss";        // its name, of a model of another one than the hinge
 constexpr const char* kWitness = "witness";  // its arrays, where values of it are rounded
+constexpr const char* kRegression = "regression";  // its epsilon, of a model that predicts numbers
 
 class Draft {
  public:

@@ -23,6 +23,9 @@ constexpr std::string_view kOfSquaredHinge = "L2R_L2LOSS_SVC";  // and of the sq
 constexpr std::string_view kOfSquaredHingeByDual = "L2R_L2LOSS_SVC_DUAL";
 constexpr std::string_view kOfLogistic = "L2R_LR";  // of the logistic loss
 constexpr std::string_view kOfLogisticByDual = "L2R_LR_DUAL";
+constexpr std::string_view kOfSquaredEpsilon = "L2R_L2LOSS_SVR";  // of regression
+constexpr std::string_view kOfSquaredEpsilonByDual = "L2R_L2LOSS_SVR_DUAL";
+constexpr std::string_view kOfEpsilonInsensitive = "L2R_L1LOSS_SVR_DUAL";
 constexpr std::string_view kCrammerSinger = "MCSVM_CS";
 constexpr std::string_view kOrigin = "liblinear:";  // how origin.solver begins
 
@@ -42,10 +45,21 @@ constexpr auto kSolvers = std::to_array<Solver>({{kOfLogistic, ""},
                                                  {"L1R_L2LOSS_SVC", ""},
                                                  {"L1R_LR", ""},
                                                  {kOfLogisticByDual, ""},
-                                                 {"L2R_L2LOSS_SVR", "predicts numbers"},
-                                                 {"L2R_L2LOSS_SVR_DUAL", "predicts numbers"},
-                                                 {"L2R_L1LOSS_SVR_DUAL", "predicts numbers"},
+                                                 {kOfSquaredEpsilon, ""},
+                                                 {kOfSquaredEpsilonByDual, ""},
+                                                 {kOfEpsilonInsensitive, ""},
                                                  {"ONECLASS_SVM", "finds outliers"}});
+
+// What its models were trained with; of those that hinge has no loss for the hinge.
+LossKind loss_of(std::string_view solver) {
+  if (solver == kOfSquaredHinge || solver == kOfSquaredHingeByDual) return LossKind::squared_hinge;
+  if (solver == kOfSquaredEpsilon || solver == kOfSquaredEpsilonByDual) {
+    return LossKind::squared_epsilon;
+  }
+  if (solver == kOfLogistic || solver == kOfLogisticByDual) return LossKind::logistic;
+  if (solver == kOfEpsilonInsensitive) return LossKind::epsilon_insensitive;
+  return LossKind::hinge;
+}
 
 std::string quoted(std::string_view token) {
   constexpr std::size_t kMost = 40;
@@ -261,7 +275,12 @@ Model Reader::read() {
                "a {} model of two classes has two hyperplanes; hinge reads those of three or more",
                solver));
   }
-  model.labels = read_labels(classes);
+  model.origin.loss = loss_of(solver);
+  if (!model.regression()) {
+    model.labels = read_labels(classes);
+  } else if (classes != 2) {  // which LIBLINEAR writes of regression, and no labels
+    reject("header", line_, fmt::format("nr_class: expected 2 of a {} model", solver));
+  }
   model.features = read_count("nr_feature", 1);
   const double feature = read_number(value_of("bias"), "the bias");
   if (const std::string_view rest = value_of("w"); line_ != "w") {
@@ -272,17 +291,11 @@ Model Reader::read() {
   check_room(model.features + (feature >= 0 ? 1 : 0), width);
 
   model.origin.solver = fmt::format("{}{}", kOrigin, solver);
-  if (solver == kOfSquaredHinge || solver == kOfSquaredHingeByDual) {
-    model.origin.loss = LossKind::squared_hinge;
-  }
-  if (solver == kOfLogistic || solver == kOfLogisticByDual) {
-    model.origin.loss = LossKind::logistic;
-  }
   model.origin.bias_feature = feature > 0 ? feature : 0.0;
   model.origin.status = StopReason::limit;  // nobody has proved that it converged
   model.problems.resize(width);
   for (std::size_t k = 0; k < width; ++k) {
-    model.problems[k].label = model.labels[k];
+    if (!model.regression()) model.problems[k].label = model.labels[k];
     model.problems[k].certificate.bound = "none";
   }
   model.weights.resize(width * model.features);
@@ -319,20 +332,25 @@ double bias_weight(double bias, double feature) {
 // are probabilities.
 std::string_view solver_name(const Model& model) {
   std::string_view name = model.origin.solver;
-  const std::string_view ours = model.origin.loss == LossKind::squared_hinge ? kOfSquaredHinge
-                                : model.origin.loss == LossKind::logistic    ? kOfLogistic
-                                                                             : kOurSolver;
+  const LossKind loss = model.origin.loss;
+  const std::string_view ours = loss == LossKind::squared_hinge         ? kOfSquaredHinge
+                                : loss == LossKind::logistic            ? kOfLogistic
+                                : loss == LossKind::squared_epsilon     ? kOfSquaredEpsilon
+                                : loss == LossKind::epsilon_insensitive ? kOfEpsilonInsensitive
+                                                                        : kOurSolver;
   if (!name.starts_with(kOrigin)) return ours;
   name.remove_prefix(kOrigin.size());
   const auto solver = std::ranges::find(kSolvers, name, &Solver::name);
   const bool fits = solver != kSolvers.end() && solver->instead.empty() &&
+                    is_regression(loss_of(name)) == model.regression() &&
                     !(name == kCrammerSinger && model.binary());
   return fits ? name : ours;
 }
 
 std::string header_text(const Model& model) {
-  std::string text =
-      fmt::format("{}{}\nnr_class {}\nlabel", kMagic, solver_name(model), model.labels.size());
+  std::string text = fmt::format("{}{}\nnr_class {}", kMagic, solver_name(model),
+                                 model.regression() ? 2 : model.labels.size());
+  if (!model.regression()) text += "\nlabel";
   for (const std::int64_t label : model.labels) {
     text += ' ';
     append_number(text, label);

@@ -3,10 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <set>
+#include <span>
 
 #include "base/error.h"
+#include "objective/problem.h"
 
 namespace hinge {
 namespace {
@@ -53,12 +56,47 @@ Ranking rank(const Dataset& data, const Predictions& predictions, std::size_t pr
   return result;
 }
 
+RegressionMetrics misses(std::span<const double> targets, std::span<const double> scores) {
+  const auto rows = static_cast<double>(targets.size());
+  double mean_target = 0, mean_score = 0;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    mean_target += targets[i] / rows;
+    mean_score += scores[i] / rows;
+  }
+  double squares = 0, sizes = 0, of_targets = 0, of_scores = 0, of_both = 0;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const double off = scores[i] - targets[i];
+    const double target = targets[i] - mean_target, score = scores[i] - mean_score;
+    squares += off * off;
+    sizes += std::abs(off);
+    of_targets += target * target;
+    of_scores += score * score;
+    of_both += target * score;
+  }
+  RegressionMetrics out;
+  if (rows == 0) return out;
+  out.rmse = std::sqrt(squares / rows);
+  out.mae = sizes / rows;
+  out.r2 = of_targets > 0 ? 1 - squares / of_targets : squares == 0 ? 1.0 : 0.0;
+  out.correlation = ratio(of_both, std::sqrt(of_targets) * std::sqrt(of_scores));
+  return out;
+}
+
 }  // namespace
 
 Result<Metrics> evaluate(const Model& model, const Dataset& rows, const Predictions& predictions,
                          const std::atomic<bool>* flag) {
   return guard([&] {
     const StopToken stop(flag);
+    if (model.regression()) {
+      if (predictions.scores.size() != rows.rows()) {
+        fail("usage.value", "the predictions are not of these rows");
+      }
+      Metrics out;
+      out.rows = rows.rows();
+      out.regression = misses(targets_of(rows), predictions.scores);
+      return out;
+    }
     const Dataset data = take(rows.with_class_names(model.class_names));
     const std::size_t problems = model.problems.size();
     if (predictions.labels.size() != data.rows() ||

@@ -236,7 +236,7 @@ Predictions scores_of(const Model& model, const Dataset::View& view, const Scori
   const std::uint64_t rows = std::visit([](const auto& m) { return m.rows; }, view);
   const std::uint64_t features = std::visit([](const auto& m) { return m.features; }, view);
   Predictions out;
-  out.labels.resize(rows);
+  out.labels.resize(model.regression() ? 0 : rows);
   out.scores.resize(rows * problems);
   if (reject) out.rejected.resize(rows);
   const std::vector<std::size_t> candidates = model.candidates();
@@ -264,6 +264,7 @@ Predictions scores_of(const Model& model, const Dataset::View& view, const Scori
         fail("solver.nonfinite", fmt::format("the score of row {} is not finite", i + 1),
              "scale the data as it was scaled for training");
       }
+      if (model.regression()) continue;
       const std::size_t best =
           *std::ranges::max_element(candidates, {}, [scores](std::size_t k) { return scores[k]; });
       out.labels[i] = model.binary() ? model.labels[scores[0] > 0 ? 0 : 1] : model.labels[best];

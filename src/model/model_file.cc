@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -34,6 +35,9 @@ void add_sections(Draft& draft, const Model& model) {
   if (model.origin.loss != LossKind::hinge) {
     if (!model.kernel.linear()) fail("model.format", "a model with a kernel has the hinge loss");
     draft.add_section(kLoss, false, std::string(to_string(model.origin.loss)));
+  }
+  if (model.regression()) {
+    draft.add_section(kRegression, true, Json({{"epsilon", model.origin.epsilon}}).dump());
   }
   draft.add_carried(model.sections);
 }
@@ -108,15 +112,23 @@ std::vector<Model> read_schema(const TensorFile& file, int version) {
 
 LossKind read_loss(const TensorFile& file) {
   const std::string& name = file.field(std::string(kSectionPrefix) + kLoss);
-  LossKind loss = LossKind::hinge;
-  for (const LossKind kind : {LossKind::squared_hinge, LossKind::logistic}) {
-    if (name == to_string(kind)) loss = kind;
+  std::optional<LossKind> loss;
+  for (const LossKind known : {LossKind::squared_hinge, LossKind::logistic,
+                               LossKind::epsilon_insensitive, LossKind::squared_epsilon}) {
+    if (name == to_string(known)) loss = known;
   }
-  if (loss == LossKind::hinge) file.reject("header", "unknown loss");
+  if (!loss) file.reject("header", "unknown loss");
   if (file.has_field("kernel")) {
     file.reject("content", "a kernel with another loss than the hinge");
   }
-  return loss;
+  return *loss;
+}
+
+double read_epsilon(const TensorFile& file) {
+  const std::string key = std::string(kSectionPrefix) + kRegression;
+  const double epsilon = real(file, parse_field(file, key.c_str()).at("epsilon"));
+  if (epsilon < 0) file.reject("content", "an epsilon below 0");
+  return epsilon;
 }
 
 void check_rounded(const TensorFile& file, LossKind loss) {
@@ -162,6 +174,8 @@ std::vector<Model> read_native(const TensorFile& file) {
     ClassNames names;
     std::vector<ModelSection> rest;
     LossKind loss = LossKind::hinge;
+    double epsilon = 0;
+    bool regression = false;
     if (version == kSectionsVersion) {
       static_cast<void>(file.field(kSections));
       Sections sections(file);
@@ -170,6 +184,8 @@ std::vector<Model> read_native(const TensorFile& file) {
         names = read_names(file, array);
       }
       if (sections.take(kLoss, false, {})) loss = read_loss(file);
+      regression = sections.take(kRegression, true, {});
+      if (regression) epsilon = read_epsilon(file);
       if (sections.take(kWitness, false, {"states", "values"})) check_rounded(file, loss);
       rest = sections.rest();
     }
@@ -178,6 +194,10 @@ std::vector<Model> read_native(const TensorFile& file) {
       model.class_names = names;
       model.sections = rest;
       model.origin.loss = loss;
+      model.origin.epsilon = epsilon;
+      if (model.regression() != regression || model.regression() != model.labels.empty()) {
+        file.reject("content", "the loss, its epsilon and the labels do not fit together");
+      }
       if (!names.empty()) check_names(file, model);
     }
     return models;

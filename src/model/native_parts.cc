@@ -257,15 +257,17 @@ void read_certificates(const TensorFile& file, Model& model, std::size_t models)
     p.iterations = whole<std::uint64_t>(file, entry.at("iterations"));
     model.problems.push_back(std::move(p));
   }
-  const std::size_t classes = model.labels.size(), problems = classes == 2 ? 1 : classes;
-  if (classes < 2 || model.problems.size() != problems * models) {
+  // Models of regression have no labels, and one hyperplane.
+  const std::size_t classes = model.labels.size(),
+                    problems = classes == 2 || classes == 0 ? 1 : classes;
+  if (classes == 1 || model.problems.size() != problems * models) {
     file.reject("content", "labels and hyperplanes do not fit together");
   }
   // A converted model does not know its data, so it cannot know a bound either; and some kernels
   // have none.
   const bool provable = model.origin.rows > 0 && model.kernel.positive_definite();
   for (std::size_t k = 0; k < model.problems.size(); ++k) {
-    if (model.problems[k].label != model.labels[k % problems]) {
+    if (model.problems[k].label != (classes == 0 ? 0 : model.labels[k % problems])) {
       file.reject("content", "hyperplanes are not in the order of the labels");
     }
     const Certificate& c = model.problems[k].certificate;

@@ -70,7 +70,8 @@ void write_path(Draft& draft, std::span<const Model> models) {
         common(model) != common(models[0]) || model.class_names != all.class_names ||
         model.sections != all.sections || model.columns != all.columns ||
         model.problems.size() != models[0].problems.size() ||
-        model.origin.loss != all.origin.loss || !(model.origin.cost > models[k - 1].origin.cost)) {
+        model.origin.loss != all.origin.loss || model.origin.epsilon != all.origin.epsilon ||
+        !(model.origin.cost > models[k - 1].origin.cost)) {
       fail("model.format", "one file holds models that differ in their costs, which ascend, only");
     }
     all.problems.insert(all.problems.end(), model.problems.begin(), model.problems.end());

@@ -164,33 +164,43 @@ void balance(const Problem& problem, std::span<double> alpha) {
   visit_loss(problem.loss, [&]<class Loss>(const Loss&) {
     if constexpr (!Loss::kQuadraticGain) spread_excess(problem, alpha);
   });
+  // Which side of the sum a variable is on, and how far it may go there.
+  const auto side_of = [&](std::uint64_t i) {
+    return (problem.y[i] > 0) == (alpha[i] > 0) ? 1 : 0;
+  };
+  const auto most_of = [&](std::uint64_t i) {
+    return alpha[i] > 0 ? problem.highest(i) : -problem.lowest(i);
+  };
+  const auto resize = [&](std::uint64_t i, double size) { alpha[i] = alpha[i] > 0 ? size : -size; };
   for (int round = 0; round < Tuning::kBalances; ++round) {
-    double sides[2] = {};  // of y = -1 and of y = +1
-    for (std::uint64_t i = 0; i < alpha.size(); ++i) sides[problem.y[i] > 0 ? 1 : 0] += alpha[i];
+    double sides[2] = {};
+    for (std::uint64_t i = 0; i < alpha.size(); ++i) {
+      if (alpha[i] != 0) sides[side_of(i)] += std::abs(alpha[i]);
+    }
     const int heavier = sides[1] > sides[0] ? 1 : 0;
     double excess = sides[heavier] - sides[1 - heavier];
     if (excess == 0) return;
     if (excess > Tuning::kMaxMoved * sides[heavier]) {
       const double keep = sides[1 - heavier] / sides[heavier];
       for (std::uint64_t i = 0; i < alpha.size(); ++i) {
-        if ((problem.y[i] > 0 ? 1 : 0) == heavier) alpha[i] *= keep;
+        if (alpha[i] != 0 && side_of(i) == heavier) alpha[i] *= keep;
       }
       continue;
     }
     for (std::uint64_t i = 0; i < alpha.size() && excess > 0; ++i) {
-      const double highest = problem.highest(i);
-      if (!(alpha[i] > 0 && alpha[i] < highest)) continue;
-      const bool heavy = (problem.y[i] > 0 ? 1 : 0) == heavier;
-      const double before = alpha[i];
-      alpha[i] = heavy ? std::max(0.0, before - excess) : std::min(highest, before + excess);
-      excess -= std::abs(alpha[i] - before);
+      const double before = std::abs(alpha[i]), most = most_of(i);
+      if (!(before > 0 && before < most)) continue;
+      const double size =
+          side_of(i) == heavier ? std::max(0.0, before - excess) : std::min(most, before + excess);
+      resize(i, size);
+      excess -= std::abs(size - before);
     }
     // No row in between, or too few: one at a bound must do.
     for (std::uint64_t i = 0; i < alpha.size() && excess > 0; ++i) {
-      if ((problem.y[i] > 0 ? 1 : 0) != heavier) continue;
-      const double before = alpha[i];
-      alpha[i] = std::max(0.0, before - excess);
-      excess -= before - alpha[i];
+      if (alpha[i] == 0 || side_of(i) != heavier) continue;
+      const double before = std::abs(alpha[i]), size = std::max(0.0, before - excess);
+      resize(i, size);
+      excess -= before - size;
     }
   }
 }

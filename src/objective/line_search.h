@@ -82,6 +82,7 @@ class LineSearch {
   }
 
   double slope() const { return slope_; }  // f' just beyond t = 0
+  void add_slope(double slope) { slope_ += slope; }
 
   // Breakpoints of parts whose slope just beyond t = 0 is in b.
   void add_breakpoints(const std::vector<Breakpoint>& breakpoints) {

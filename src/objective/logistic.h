@@ -31,6 +31,7 @@ struct Logistic {
   static constexpr bool kLinearGain = false;
   static constexpr bool kQuadraticGain = false;
   static constexpr bool kSlopesEverywhere = true;
+  static constexpr bool kRegression = false, kKinked = false;
   static constexpr std::array<double, 0> kJumps = {};
   static constexpr std::array<double, 0> breakpoints() { return {}; }
   static constexpr double kLastSlope = 0;

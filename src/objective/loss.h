@@ -13,6 +13,9 @@
 // Margins are kept by what they differ from kCorner, near which they mostly are: a difference has
 // less rounding than two margins. The gradient of a row is z - kCorner, its slack kCorner - z.
 //
+// Where rows have targets (kRegression) y is +1, and z = <w, x> - t is by how much a score misses
+// its target: D has sum_i alpha_i t_i besides, and a gradient is <w, x> - t. Formulas see z alone.
+//
 // Loops are filled up with rows of U = 0 and alpha = 0, of which every formula is finite.
 //
 // Functions of an argument type T take doubles, or vectors of doubles (simd/lanes.h) of which every
@@ -28,6 +31,7 @@
 
 #include "hinge/loss.h"
 #include "objective/logistic.h"
+#include "objective/regression_losses.h"
 #include "simd/anywhere.h"
 
 // How vectors would be handed over in calls does not matter: nothing here is called.
@@ -49,6 +53,8 @@ struct Hinge {
   static constexpr bool kLinearGain = true;           // whether dual_gain() is alpha itself
   static constexpr bool kQuadraticGain = true;        // or at most a quadratic of alpha
   static constexpr bool kSlopesEverywhere = false;    // whether l' < 0 everywhere, and l(z) >= -z
+  static constexpr bool kRegression = false;          // whether margins are <w, x> - t
+  static constexpr bool kKinked = false;              // whether l* has a kink inside, at a = 0
   // A loss of straight pieces is, but for a constant,
   //   kLastSlope z + sum_k kJumps[k] max(0, breakpoints()[k] - z):
   // its slope jumps by kJumps[k] at breakpoints()[k], and is kLastSlope beyond the last of them.
@@ -114,7 +120,8 @@ struct Hinge {
   HINGE_ANYWHERE static inline T dual_gain(T alpha, T /*upper*/ = {}) {
     return alpha;
   }
-  // The slope of the (minimised) dual along alpha: the gradient, and what l* is bent there.
+  // The slope of the (minimised) dual along alpha: the gradient, and what l* is bent there. Where
+  // that has a kink it is the slope to the right, and left_gradient() is that to the left.
   template <class T>
   HINGE_ANYWHERE static inline T full_gradient(T gradient, T /*alpha*/, T /*upper*/) {
     return gradient;
@@ -195,6 +202,7 @@ struct SquaredHinge {
   static constexpr bool kLinearGain = false;
   static constexpr bool kQuadraticGain = true;
   static constexpr bool kSlopesEverywhere = false;
+  static constexpr bool kRegression = false, kKinked = false;
   static constexpr std::array<double, 0> kJumps = {};
   static constexpr std::array<double, 0> breakpoints() { return {}; }
   static constexpr double kLastSlope = 0;
@@ -337,7 +345,9 @@ HINGE_ANYWHERE inline Loss make_loss(const LossChoice& choice) {
   if constexpr (std::is_empty_v<Loss>) {
     return {};
   } else {
-    return {choice.epsilon};
+    Loss loss;
+    loss.epsilon = choice.epsilon;
+    return loss;
   }
 }
 
@@ -349,6 +359,10 @@ decltype(auto) visit_loss(const LossChoice& choice, F&& f) {
       return f(make_loss<SquaredHinge>(choice));
     case LossKind::logistic:
       return f(make_loss<Logistic>(choice));
+    case LossKind::epsilon_insensitive:
+      return f(make_loss<EpsilonInsensitive>(choice));
+    case LossKind::squared_epsilon:
+      return f(make_loss<SquaredEpsilon>(choice));
     case LossKind::hinge:
       break;
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace hinge {
 
 std::vector<double> row_costs(const Dataset& data, std::span<const ClassWeight> class_weights) {
@@ -23,6 +25,21 @@ std::vector<std::int8_t> signs(const Dataset& data, std::int64_t positive) {
     return static_cast<std::int8_t>(label == positive ? 1 : -1);
   });
   return y;
+}
+
+std::vector<double> targets_of(const Dataset& data) {
+  const Labels& labels = data.row_labels();
+  if (labels.kind() == LabelKind::targets) {
+    return {labels.targets().begin(), labels.targets().end()};
+  }
+  if (labels.kind() == LabelKind::names) {
+    fail("data.label.kind", "the labels are names; expected numbers, which are to be predicted",
+         "without a --loss of regression hinge learns classes");
+  }
+  std::vector<double> targets(data.rows());
+  std::ranges::transform(labels.numbers(), targets.begin(),
+                         [](std::int64_t label) { return static_cast<double>(label); });
+  return targets;
 }
 
 }  // namespace hinge

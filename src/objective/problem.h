@@ -4,7 +4,8 @@
 //   P(w) = 1/2 |w|^2 + sum_i U_i l(y_i <w, x_i>),        U_i = C c_i
 //   D(a) = sum_i -U_i l*(-a_i / U_i) - 1/2 |v|^2,        v = sum_i a_i y_i x_i
 //
-// with y_i in {-1, +1} and c_i = class factor times row weight; l and l* are those of loss.h, so
+// with y_i in {-1, +1} and c_i = class factor times row weight; in regression y_i = 1, margins are
+// <w, x_i> - t_i, and D(a) has sum_i a_i t_i besides; l and l* are those of loss.h, so
 // that with the hinge D(a) = sum_i a_i - 1/2 |v|^2, 0 <= a_i <= U_i. A bias S != 0 appends the
 // constant feature S to every row; its weight is the last coordinate of w. A free bias b is such a
 // weight with S = 1 that has no part in |w|^2, and the dual has the constraint sum_i a_i y_i = 0
@@ -48,6 +49,15 @@ struct Problem {
   double highest(std::uint64_t i) const {
     return visit_loss(loss, [&](const auto& of) { return of.highest(upper(i)); });
   }
+  // What y_i <w, x_i> is where the margin is kCorner: the slack of the row is this less that.
+  template <class Loss>
+  double corner(std::uint64_t i) const {
+    if constexpr (Loss::kRegression) {
+      return targets[i];
+    } else {
+      return Loss::kCorner;
+    }
+  }
   std::size_t dimension() const { return data->features() + (bias != 0 ? 1 : 0); }
   // The coordinates of w that count in |w|^2, which are the first.
   std::size_t regularised() const { return dimension() - (free_bias ? 1 : 0); }
@@ -73,5 +83,12 @@ std::vector<double> row_costs(const Dataset& data, std::span<const ClassWeight> 
 
 // +1 where the label is `positive`, else -1.
 std::vector<std::int8_t> signs(const Dataset& data, std::int64_t positive);
+
+// What scores shall come to in regression: real targets, or whole numbers taken as such. Names are
+// none (data.label.kind). There y_i is +1 for every row.
+std::vector<double> targets_of(const Dataset& data);
+inline std::vector<std::int8_t> signs_of_targets(const Dataset& data) {
+  return std::vector<std::int8_t>(data.rows(), 1);
+}
 
 }  // namespace hinge

@@ -76,8 +76,9 @@ Slack slack_of(const Problem& problem, const CsrView<Value>& m, std::uint64_t i,
                std::span<const double> w, double constant) {
   const Score score = score_of(m, i, w);
   const double size = score.size + std::abs(constant);
-  return {Loss::slack(problem.y[i] * (score.value + constant)),
-          kUnit * ((score_depth(m.size_of(i)) + 4) * size + 2 * Loss::kCorner)};
+  const double corner = problem.corner<Loss>(i);
+  return {corner - problem.y[i] * (score.value + constant),
+          kUnit * ((score_depth(m.size_of(i)) + 4) * size + 2 * std::abs(corner))};
 }
 
 // This computes it with twice the digits: products and sums leave their rounding to a second sum.
@@ -85,7 +86,7 @@ Slack slack_of(const Problem& problem, const CsrView<Value>& m, std::uint64_t i,
 template <class Loss, class Value>
 Slack long_slack_of(const Problem& problem, const CsrView<Value>& m, std::uint64_t i,
                     std::span<const double> w) {
-  double high = Loss::kCorner, low = 0, rounded = 0;
+  double high = problem.corner<Loss>(i), low = 0, rounded = 0;
   const auto add = [&](double x, double weight) {
     const double factor = -problem.y[i] * x, product = factor * weight;
     const ExactSum next = two_sum(high, product);
@@ -111,6 +112,7 @@ struct LossPart {
   double underflows = 0;  // that products may have had
   double square = 0;      // with a free bias: the largest |x_i|^2, as computed
   double most = 0;        // and the most values in a row
+  double corner = 0;      // and the largest corner
 };
 
 // This sums the losses of the rows begin .. end - 1.
@@ -144,6 +146,7 @@ LossPart loss_part(const Loss& loss, const Problem& problem, const CsrView<Value
     }
     part.square = std::max(part.square, square);
     part.most = std::max(part.most, static_cast<double>(size));
+    part.corner = std::max(part.corner, std::abs(problem.corner<Loss>(i)));
   }
   return part;
 }
@@ -296,10 +299,12 @@ std::array<Interval, 2> costs_of_signs(const Problem& problem, Comm* comm) {
 // pieces has such a b where it breaks at the margin of some row, y_i b = kCorner - y_i <w,x_i>; a
 // smooth one that only slopes below its corner between the breaks of a row of each sign: rows of
 // both have a slope there, or none has. One that has a slope everywhere, at least as steep as -1,
-// has a mean margin of the rows of either sign that costs no more than P.
+// has a mean margin of the rows of either sign that costs no more than P; and one of regression,
+// whose slope has the sign of the margin, a b between the least and the largest t_i - <w,x_i>.
+// `corner` is the largest there is.
 template <class Loss>
 Interval bound_of_bias(const Problem& problem, const Interval& primal, const Interval& longest,
-                       Comm* comm) {
+                       double corner, Comm* comm) {
   const double by_rows = up(up(std::sqrt(up(2 * primal.high))) * up(std::sqrt(longest.high))),
                by_rows_low = std::sqrt(primal.low) * std::sqrt(longest.low);
   if constexpr (Loss::kSlopesEverywhere) {
@@ -310,15 +315,16 @@ Interval bound_of_bias(const Problem& problem, const Interval& primal, const Int
         least > 0 ? up(primal.high / least) : std::numeric_limits<double>::infinity();
     return {most > 0 ? primal.low / most + by_rows_low : by_rows_low, up(by_margins + by_rows)};
   } else {
-    static_assert(!Loss::kSmooth || Loss::kLowest == 0, "its bias needs a bound of its own");
-    return {Loss::kCorner + by_rows_low, up(Loss::kCorner + by_rows)};
+    static_assert(!Loss::kSmooth || Loss::kLowest == 0 || Loss::kRegression,
+                  "its bias needs a bound of its own");
+    return {corner + by_rows_low, up(corner + by_rows)};
   }
 }
 
 template <class Loss, bool twice>
 Interval dual_value(const Loss& loss, const Problem& problem, std::span<const double> alpha,
                     std::vector<Combination>& parts, const Interval& primal,
-                    const Interval& longest, Comm* comm) {
+                    const Interval& longest, double corner, Comm* comm) {
   join(parts);
   Combination& all = parts[0];
   std::vector<double>& v = all.chunk;
@@ -366,7 +372,7 @@ Interval dual_value(const Loss& loss, const Problem& problem, std::span<const do
                    up(gain.high - down(down(short_norm * short_norm) / 2))};
   if (problem.free_bias) {
     // sum_i alpha_i y_i should be 0. What is left of it costs as much times |b| at the optimum.
-    const auto [least, most] = bound_of_bias<Loss>(problem, primal, longest, comm);
+    const auto [least, most] = bound_of_bias<Loss>(problem, primal, longest, corner, comm);
     const double left = std::abs(v.back()),
                  doubt = up(of_sums * enclose_sum(total, alpha_depth, 0).high);
     dual.low = down(dual.low - up(up(up(left * (1 + 4 * kUnit)) + doubt) * most));
@@ -409,6 +415,7 @@ Proof prove(const Loss& loss, const Problem& problem, std::span<const double> w,
     all.underflows += losses[b].underflows;
     all.square = std::max(all.square, losses[b].square);
     all.most = std::max(all.most, losses[b].most);
+    all.corner = std::max(all.corner, losses[b].corner);
     depth = std::max(depth, sum_depth(cuts[b + 1] - cuts[b]));
   }
   depth += static_cast<double>(blocks) + 3 + Loss::kRoundings;
@@ -420,6 +427,7 @@ Proof prove(const Loss& loss, const Problem& problem, std::span<const double> w,
     all.underflows = sums_of_ranks[2];
     all.square = comm->max(all.square);
     all.most = comm->max(all.most);
+    all.corner = comm->max(all.corner);
     depth = comm->max(depth) + comm->size();
   }
   const Interval half = half_square(w.first(problem.regularised()));
@@ -429,7 +437,8 @@ Proof prove(const Loss& loss, const Problem& problem, std::span<const double> w,
                            lost.high == 0 ? half.high : up(half.high + lost.high)};
   if (!bounded) return make_proof(primal, nullptr);
   const Interval longest = enclose_sum(all.square, all.most + 1, all.most);
-  const Interval dual = dual_value<Loss, twice>(loss, problem, alpha, sums, primal, longest, comm);
+  const Interval dual =
+      dual_value<Loss, twice>(loss, problem, alpha, sums, primal, longest, all.corner, comm);
   return make_proof(primal, &dual);
 }
 

@@ -26,7 +26,7 @@ constexpr std::uint64_t kRareRows = 10;  // a class with fewer rows, in data a t
 }  // namespace
 
 void check_loss(const Plan& plan) {
-  const std::string_view loss = to_string(plan.loss);
+  const std::string_view loss = to_string(plan.loss.kind);
   const bool kernel = !plan.options.pegasos.kernel.linear();
   const auto takes = [&](const SolverTraits& traits) {
     return std::ranges::find(traits.losses, loss) != traits.losses.end();
@@ -37,8 +37,8 @@ void check_loss(const Plan& plan) {
          "leave one of --loss and --kernel out");
   }
   if (takes(plan.traits())) return;
-  fail("usage.value", fmt::format("--loss {}: --solver {} takes the hinge alone; {} take both",
-                                  loss, plan.traits().name, Choice{names_where(takes)}.list()));
+  fail("usage.value", fmt::format("--loss {}: --solver {} does not take it; {} do", loss,
+                                  plan.traits().name, Choice{names_where(takes)}.list()));
 }
 
 void check_ranks(const Plan& plan, int ranks) {
@@ -46,6 +46,9 @@ void check_ranks(const Plan& plan, int ranks) {
   const SolverTraits& traits = plan.traits();
   if (!options.pegasos.kernel.linear()) {
     fail_on_ranks("--kernel: training with a kernel was asked for");
+  }
+  if (plan.regression()) {
+    fail_on_ranks(fmt::format("--loss {} was asked for", to_string(plan.loss.kind)));
   }
   if (options.free_bias && !traits.on_ranks.free_bias) {
     fail_on_ranks("--bias free: an intercept that is not regularised was asked for",
@@ -104,13 +107,21 @@ void check_classes(const Plan& plan) {
   }
 }
 
+void check_targets(const Plan& plan) {
+  if (plan.shape.rows == 0) fail("data.empty", "no rows");
+}
+
+std::size_t hyperplanes_of(const GlobalShape& shape, const TrainOptions& options) {
+  const std::size_t classes = shape.classes.size();
+  return is_regression(options.loss) || classes == 2 ? 1 : classes;
+}
+
 // ---- Memory.
 
 TrainingMemory check_memory(const Dataset& data, const GlobalShape& shape,
                             const TrainOptions& options, SolverChoice& choice, bool start) {
   const SolverTraits& traits = traits_of(choice.solver);
-  const std::size_t classes = shape.classes.size();
-  const std::uint64_t planes = classes == 2 ? 1 : classes;
+  const std::uint64_t planes = hyperplanes_of(shape, options);
   const auto threads =
       static_cast<std::uint64_t>(options.threads > 0 ? options.threads : available_cores());
   SweepShape sweep;
@@ -162,8 +173,8 @@ TrainingMemory check_memory(const Dataset& data, const GlobalShape& shape,
     }
   }
   if (need.weights > 0.9 * static_cast<double>(physical_memory())) {
-    fail("memory.model", fmt::format("{} features and {} classes need {:.1f} GiB of weights",
-                                     data.features(), classes, need.weights / 0x1p30));
+    fail("memory.model", fmt::format("{} features and {} hyperplanes need {:.1f} GiB of weights",
+                                     data.features(), planes, need.weights / 0x1p30));
   }
   if (options.memory > 0 && need.all() > static_cast<double>(options.memory)) {
     fail("memory.limit",
@@ -214,6 +225,10 @@ void check_options(const Plan& plan) {
   if (labels != ours || start.class_names != model.class_names) {
     fail("model.start", "the model to start from has other labels than the data");
   }
+  if (start.regression() != plan.regression()) {
+    fail("model.start", plan.regression() ? "the model to start from is one of classes"
+                                          : "the model to start from is one of regression");
+  }
   for (const BinaryProblem& problem : start.problems) {
     if (problem.bias != 0 && model.origin.bias_feature == 0) {
       fail("model.start", "the model to start from has a bias, and training has none",
@@ -223,6 +238,14 @@ void check_options(const Plan& plan) {
 }
 
 void check_row_weights(const Plan& plan, Comm* comm) {
+  if (plan.regression()) {
+    double sum = 0;
+    for (const double weight : plan.row_weights) sum += weight;
+    if (comm != nullptr) sum = comm->sum(sum);
+    if (!(sum > 0)) fail("data.weights.zero", "all rows have weight 0");
+    if (!std::isfinite(sum)) fail("data.weight", "the sum of the row weights overflows");
+    return;
+  }
   const std::vector<LabelCount>& classes = plan.shape.classes;
   std::vector<double> sums(classes.size());
   for (std::size_t i = 0; i < plan.row_weights.size(); ++i) {
@@ -247,6 +270,7 @@ void warn_of_rows(const Plan& plan, std::vector<Error>& warnings) {
   if (shape.nonzeros == 0) {
     warnings.push_back(make_warning("data.all-zero", "no row has a feature that is not zero"));
   }
+  if (plan.regression()) return;
   const auto rare = [&](const LabelCount& c) {
     return c.rows < kRareRows && c.rows * 1000 < shape.rows;
   };
@@ -275,6 +299,7 @@ void warn_of_scale(const Survey& seen, std::vector<Error>& warnings) {
 std::vector<ClassWeight> class_weights(const GlobalShape& shape, const TrainOptions& options,
                                        std::vector<Error>& warnings) {
   std::vector<ClassWeight> factors;
+  if (is_regression(options.loss)) return factors;
   for (const LabelCount& c : shape.classes) {
     double factor = 1;
     if (options.balanced) {

@@ -24,6 +24,11 @@ void check_ranks(const Plan& plan, int ranks);
 
 // Refuses data without rows, of one class or of too many (data.*, limit.classes).
 void check_classes(const Plan& plan);
+// The same in regression, where every row has a number: without rows (data.empty).
+void check_targets(const Plan& plan);
+
+// One for two classes or in regression, else one a class.
+std::size_t hyperplanes_of(const GlobalShape& shape, const TrainOptions& options);
 
 // How many costs of a path are worked on at the same time, at most. Other solvers share out the
 // work on one among the threads, and so do several classes.

@@ -83,19 +83,31 @@ class PreciseDescent {
       square += x * x;
     }
     if (problem_.bias != 0) visit(problem_.bias, w_.back());
-    score.add(-y * Loss::kCorner);  // before anything is rounded to a double
+    score.add(-y * problem_.template corner<Loss>(i));  // before anything is rounded to a double
     const double gradient = y * score.value();
     if (square == 0) return 0;
     const double next = loss_.dual_step(alpha_[i], upper, gradient, square);
     const ExactSum move = two_sum(next, -alpha_[i]);
-    const double slope = loss_.full_gradient(gradient, alpha_[i], upper);
-    const double curvature = square + loss_.dual_curvature(alpha_[i], upper);
-    const double gain = -(slope + curvature * move.sum / 2) * move.sum;
+    const double gain = gain_of_move(i, next, move.sum, gradient, square);
     if (!(gain > 0)) return 0;
     alpha_[i] = next;
     add(i, y * move.sum);
     if (move.error != 0) add(i, y * move.error);
     return gain;
+  }
+
+  // By how much D grows.
+  double gain_of_move(std::uint64_t i, double to, double way, double gradient,
+                      double square) const {
+    const double upper = problem_.upper(i);
+    if constexpr (Loss::kKinked) {
+      return loss_.dual_gain(to, upper) - loss_.dual_gain(alpha_[i], upper) -
+             (gradient + square * way / 2) * way;
+    } else {
+      const double slope = loss_.full_gradient(gradient, alpha_[i], upper);
+      const double curvature = square + loss_.dual_curvature(alpha_[i], upper);
+      return -(slope + curvature * way / 2) * way;
+    }
   }
 
   void add(std::uint64_t i, double a) {

@@ -32,11 +32,12 @@ void require_finite(double primal) {
   fail("solver.nonfinite", "the objective is not finite", "scale the data, or take a smaller cost");
 }
 
-// P(0) = C sum of c_i l(0), rounded up.
+// P(0) = C sum of c_i l(z_i), rounded up.
 double primal_at_zero(const Plan& plan, double cost) {
   const PlainArithmetic plain;
-  double primal = product_up(cost, plan.total);
+  double primal = product_up(cost, plan.loss_at_zero);
   visit_loss(plan.loss, [&]<class Loss>(const Loss& loss) {
+    if constexpr (Loss::kRegression) return;  // each row has its own
     const double lost = loss.enclose(loss.slack(0.0), 0).most;
     if (lost != 1) primal = up(up(primal * lost) * up(1 + gamma(Loss::kRoundings)));
   });
@@ -195,7 +196,7 @@ bool OneModel::begin(Group& group) {
 
 void OneModel::begin_problem(Group& group, std::size_t k) {
   const Model& model = report_.model();
-  group.y.push_back(signs(plan_.data, model.problems[k].label));
+  group.y.push_back(plan_.signs_of(k));
   const Problem& problem = group.problems.emplace_back(problem_of(group.y.back()));
   Limits limits = plan_.limits;
   limits.absolute = absolute_goal(model.origin);
@@ -421,7 +422,7 @@ void OneModel::finish_missing() {
       return;
     }
     Pool alone(1, &run_.stop);
-    const std::vector<std::int8_t> y = signs(plan_.data, report_.model().problems[k].label);
+    const std::vector<std::int8_t> y = plan_.signs_of(k);
     report_.add_iterations(k, solution->iterations);
     keep(k, problem_of(y), *solution, false, alone);
     report_.add_end(k, false);
@@ -455,7 +456,7 @@ void OneModel::keep_in_kernel() {
   std::vector<std::vector<double>> alphas;
   for (std::size_t k = 0; k < model.problems.size(); ++k) {
     const double feature = model.origin.bias_feature;
-    y.push_back(signs(plan_.data, model.problems[k].label));
+    y.push_back(plan_.signs_of(k));
     problems.push_back(problem_of(y.back()));
     Solution& solution = in_kernel_[k].solution;
     double sum = 0;

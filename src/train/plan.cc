@@ -33,11 +33,15 @@ constexpr double kPrepareGrace = 0.3;
 // Names the labels of the models, and the label of each problem.
 void describe_model(Plan& plan) {
   Model& model = plan.report_template.model;
-  for (const LabelCount& c : plan.shape.classes) model.labels.push_back(c.label);
-  if (model.binary()) std::swap(model.labels[0], model.labels[1]);  // positive, the larger, first
-  model.problems.resize(model.binary() ? 1 : model.labels.size());
-  for (std::size_t k = 0; k < model.problems.size(); ++k) model.problems[k].label = model.labels[k];
-  model.class_names = plan.data.class_names();
+  model.problems.resize(hyperplanes_of(plan.shape, plan.options));
+  if (!plan.regression()) {
+    for (const LabelCount& c : plan.shape.classes) model.labels.push_back(c.label);
+    if (model.binary()) std::swap(model.labels[0], model.labels[1]);  // the larger, positive, first
+    for (std::size_t k = 0; k < model.problems.size(); ++k) {
+      model.problems[k].label = model.labels[k];
+    }
+    model.class_names = plan.data.class_names();
+  }
   model.features = plan.data.features();
   model.index_base = plan.data.index_base();
   model.reject = plan.options.reject;
@@ -63,17 +67,35 @@ void choose_columns(Plan& plan, Run& run) {
   if (model.kernel.linear()) model.columns = std::move(columns);
 }
 
+// Scores are 0 there, and miss by the targets.
+void find_loss_at_zero(Plan& plan, Comm* comm) {
+  visit_loss(plan.loss, [&](const auto& loss) {
+    std::vector<double> losses(plan.targets.size());
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      const double weight = plan.row_weights.empty() ? 1 : plan.row_weights[i];
+      losses[i] = weight > 0 ? weight * loss.enclose(plan.targets[i], 0).most : 0.0;
+    }
+    plan.loss_at_zero = sum_of(losses, [](double lost) { return lost; });
+    if (comm != nullptr) plan.loss_at_zero = comm->sum(plan.loss_at_zero);
+    plan.total_rounding = gamma(sum_depth(plan.shape.rows) + loss.kRoundings + 4 +
+                                (comm != nullptr ? comm->size() : 0));
+  });
+}
+
 void weigh_rows(Plan& plan, Comm* comm) {
   Origin& origin = plan.report_template.model.origin;
   origin.class_weights = class_weights(plan.shape, plan.options, plan.warnings);
   plan.row_weights = row_costs(plan.data, origin.class_weights);
   plan.total = static_cast<double>(plan.shape.rows);
-  if (!plan.shape.weighted && origin.class_weights.empty()) return;
-  check_row_weights(plan, comm);
-  plan.total = sum_of(plan.row_weights, [](double weight) { return weight; });
-  if (comm != nullptr) plan.total = comm->sum(plan.total);
-  plan.total_rounding =
-      gamma(sum_depth(plan.shape.rows) + 3 + (comm != nullptr ? comm->size() : 0));
+  if (plan.shape.weighted || !origin.class_weights.empty()) {
+    check_row_weights(plan, comm);
+    plan.total = sum_of(plan.row_weights, [](double weight) { return weight; });
+    if (comm != nullptr) plan.total = comm->sum(plan.total);
+    plan.total_rounding =
+        gamma(sum_depth(plan.shape.rows) + 3 + (comm != nullptr ? comm->size() : 0));
+  }
+  plan.loss_at_zero = plan.total;
+  if (plan.regression()) find_loss_at_zero(plan, comm);
 }
 
 // Writes down what all models say of how they came about; their costs differ.
@@ -83,7 +105,8 @@ void describe_origin(Plan& plan, const Survey& seen) {
   origin.solver = options.solver == Solver::automatic ? "auto:" : "";
   origin.solver += to_string(plan.choice.solver);
   origin.because = plan.choice.because;
-  origin.loss = plan.loss;
+  origin.loss = plan.loss.kind;
+  origin.epsilon = plan.loss.epsilon;
   static_cast<Goals&>(origin) = plan.goals;
   origin.free_bias = options.free_bias;
   origin.bias_feature = options.free_bias ? 1.0 : std::max(0.0, options.bias);
@@ -201,7 +224,13 @@ Problem Plan::problem(std::span<const std::int8_t> y, double cost) const {
           .cost = cost,
           .bias = origin.bias_feature,
           .free_bias = origin.free_bias,
-          .loss = loss};
+          .loss = loss,
+          .targets = targets};
+}
+
+std::vector<std::int8_t> Plan::signs_of(std::size_t problem) const {
+  return regression() ? signs_of_targets(data)
+                      : signs(data, report_template.model.problems[problem].label);
 }
 
 Plan make_plan(const Dataset& data, const TrainOptions& options, std::span<const double> cost_path,
@@ -215,7 +244,7 @@ Plan make_plan(const Dataset& data, const TrainOptions& options, std::span<const
                .keeps_states = !run.control.checkpoint.path.empty(),
                .keeps_witness = options.witness,
                .shape = comm == nullptr ? global_shape(data) : global_shape(data, *comm),
-               .loss = options.loss};
+               .loss = {options.loss, is_regression(options.loss) ? options.epsilon : 0}};
   plan.choice = choose_solver(options, data, plan.shape, run.ranks());
   plan.goals = goals_of(options, plan.traits().default_gap);
   check_loss(plan);
@@ -225,7 +254,12 @@ Plan make_plan(const Dataset& data, const TrainOptions& options, std::span<const
   }
   {
     const Pool::Grace grace(run.pool, kPrepareGrace);
-    check_classes(plan);
+    if (plan.regression()) {
+      check_targets(plan);
+      plan.targets = targets_of(data);
+    } else {
+      check_classes(plan);
+    }
     const TrainingMemory need = check_memory(data, plan.shape, options, plan.choice,
                                              plan.start != nullptr || plan.warm_starts);
     plan.kernel_memory = kernel_memory(options, need.all());

@@ -65,7 +65,11 @@ struct Plan {
   std::vector<double> row_weights = {};  // c_i; empty: all 1
   double total = 0;                      // sum of c_i
   double total_rounding = 0;             // of that sum and of U_i, as a share
-  LossKind loss = LossKind::hinge;
+  LossChoice loss = {};
+  std::vector<double> targets = {};  // t_i, of a loss of regression
+  double loss_at_zero = 0;           // sum of c_i l(z_i) where w = 0, computed like `total`
+  bool regression() const { return is_regression(loss.kind); }
+  std::vector<std::int8_t> signs_of(std::size_t problem) const;  // y_i
   Problem problem(std::span<const std::int8_t> y, double cost) const;
 
   // What the reports of all models have in common: labels, columns, origin.

@@ -50,7 +50,9 @@ std::vector<double> alpha_at(const Loss& loss, const Problem& problem, std::span
       for (std::size_t k = 0; k < m.size_of(i); ++k) {
         score += static_cast<double>(m.values_of(i)[k]) * w[m.columns_of(i)[k]];
       }
-      const double upper = problem.upper(i), share = -loss.slope(problem.y[i] * score);
+      double margin = problem.y[i] * score;
+      if constexpr (Loss::kRegression) margin -= problem.targets[i];
+      const double upper = problem.upper(i), share = -loss.slope(margin);
       alpha[i] = std::clamp(upper * share, loss.lowest(upper), loss.highest(upper));
     }
   });
@@ -101,7 +103,7 @@ Start start_at_model(const Plan& plan, int ranks, const Model& model, const Prob
     const std::vector<double> weights = row_costs(plan.data, from.origin.class_weights);
     before.costs = weights;
     before.cost = from.origin.cost;
-    before.loss = from.origin.loss;
+    before.loss = {from.origin.loss, from.origin.epsilon};
     start.alpha = expand(before, witness);
     fit(start.alpha, before, problem);
     if (problem.free_bias) balance(problem, start.alpha);

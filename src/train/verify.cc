@@ -110,6 +110,7 @@ class Recount {
       data_ = original;
     }
     costs_ = row_costs(data_, model.origin.class_weights);
+    if (model.regression()) targets_ = targets_of(original);
   }
 
   std::vector<Proof> proofs() const { return model_.kernel.linear() ? one_by_one() : together(); }
@@ -122,14 +123,16 @@ class Recount {
             .cost = model_.origin.cost,
             .bias = model_.origin.bias_feature,
             .free_bias = model_.origin.free_bias,
-            .loss = model_.origin.loss};
+            .loss = {model_.origin.loss, model_.origin.epsilon},
+            .targets = targets_};
   }
 
   std::vector<Proof> one_by_one() const {
     std::vector<Proof> found;
     for (std::size_t k = 0; k < model_.problems.size(); ++k) {
       const BinaryProblem& stored = model_.problems[k];
-      const std::vector<std::int8_t> y = signs(data_, stored.label);
+      const std::vector<std::int8_t> y =
+          model_.regression() ? signs_of_targets(data_) : signs(data_, stored.label);
       const std::vector<double> a = alpha(problem(y), k);
       // What was found of a bound when a signal came is worth knowing.
       const Pool::Grace grace(pool_, options_.prove ? kProvedGrace : 0);
@@ -185,7 +188,7 @@ class Recount {
   Pool& pool_;
   std::vector<std::uint32_t> columns_;
   Dataset data_, support_;
-  std::vector<double> costs_;
+  std::vector<double> costs_, targets_;
 };
 
 // The bias is what the constant feature contributes, and nothing of its own.
@@ -204,6 +207,7 @@ bool bias_follows(const Model& model, std::size_t k) {
 
 // Labels are those of the data, each once, and problems are of them in their order.
 std::string wrong_labels(const Model& model, const Dataset& data) {
+  if (model.regression()) return "";  // it has none
   std::vector<std::int64_t> labels = model.labels;
   std::ranges::sort(labels);
   if (!std::ranges::equal(labels, data.classes(), {}, {}, &LabelCount::label) ||

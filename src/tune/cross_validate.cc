@@ -14,13 +14,15 @@ namespace {
 
 constexpr std::uint64_t kFoldStream = 0x666f6c64;
 
-// The part of every row: rows are shuffled, brought together by class, and dealt out in turn.
-std::vector<int> deal(const Dataset& data, int folds, std::uint64_t seed) {
+// The part of every row: rows are shuffled, brought together by class if there are `classes`, and
+// dealt out in turn.
+std::vector<int> deal(const Dataset& data, bool classes, int folds, std::uint64_t seed) {
   std::vector<std::uint64_t> rows(data.rows());
   std::iota(rows.begin(), rows.end(), std::uint64_t{0});
   Random random(seed, kFoldStream);
   random.shuffle(std::span(rows));
-  std::ranges::stable_sort(rows, {}, [&](std::uint64_t i) { return data.labels()[i]; });
+  if (classes)
+    std::ranges::stable_sort(rows, {}, [&](std::uint64_t i) { return data.labels()[i]; });
   std::vector<int> part(data.rows());
   int next = 0;
   for (const std::uint64_t i : rows) part[i] = std::exchange(next, (next + 1) % folds);
@@ -39,13 +41,15 @@ Dataset fold_of(const Dataset& data, std::span<const int> part, int fold, bool i
 
 // What was predicted for the rows of one part, to their places among all.
 void put(const Predictions& some, std::span<const int> part, int fold, Predictions& all) {
-  const std::size_t rows = part.size(), width = some.scores.size() / some.labels.size();
-  all.labels.resize(rows);
+  const std::size_t rows = part.size();
+  const auto held = static_cast<std::size_t>(std::ranges::count(part, fold));
+  const std::size_t width = some.scores.size() / held;
+  all.labels.resize(some.labels.empty() ? 0 : rows);
   all.scores.resize(rows * width);
   all.rejected.resize(some.rejected.empty() ? 0 : rows);
   for (std::uint64_t i = 0, k = 0; i < rows; ++i) {
     if (part[i] != fold) continue;
-    all.labels[i] = some.labels[k];
+    if (!some.labels.empty()) all.labels[i] = some.labels[k];
     if (!some.rejected.empty()) all.rejected[i] = some.rejected[k];
     std::copy_n(some.scores.begin() + static_cast<std::ptrdiff_t>(k * width), width,
                 all.scores.begin() + static_cast<std::ptrdiff_t>(i * width));
@@ -67,14 +71,18 @@ Result<std::vector<Metrics>> cross_validate_path(const Dataset& data, int folds,
       fail("usage.value", "cross-validation trains several times: it takes no checkpoints");
     }
     if (folds < 2) fail("usage.value", fmt::format("folds: expected at least 2, got {}", folds));
-    take(data.check_classes());
+    const bool classes = !is_regression(options.loss);
+    if (classes) take(data.check_classes());
+    if (!classes && data.rows() < static_cast<std::uint64_t>(folds)) {
+      fail("data.folds", fmt::format("{} rows are too few for {} folds", data.rows(), folds));
+    }
     for (const LabelCount& c : data.classes()) {
-      if (c.rows < static_cast<std::uint64_t>(folds)) {
+      if (classes && c.rows < static_cast<std::uint64_t>(folds)) {
         fail("data.folds", fmt::format("class {} has {} rows, too few for {} folds",
                                        escape(data.class_names().text(c.label)), c.rows, folds));
       }
     }
-    const std::vector<int> part = deal(data, folds, options.seed);
+    const std::vector<int> part = deal(data, classes, folds, options.seed);
     const std::size_t costs = std::max(std::size_t{1}, options.path.size());
     std::vector<Predictions> all(costs);
     Model shape;  // labels and classes are the same in every fold

@@ -39,6 +39,7 @@ OnLanes solve_on_lanes(const Problem& problem, const std::vector<std::uint64_t>&
     mine.data = &part;
     mine.y = problem.y.subspan(first, rows);
     if (!problem.costs.empty()) mine.costs = problem.costs.subspan(first, rows);
+    if (!problem.targets.empty()) mine.targets = problem.targets.subspan(first, rows);
     std::vector<Start> starts;
     if (start != nullptr) {
       const auto from = start->alpha.begin() + static_cast<std::ptrdiff_t>(first);
@@ -94,8 +95,9 @@ TEST(DualOnLanes, ReachesTheCertificate) {
   for (const ProblemShape& shape : kShapes) {
     if (shape.free_bias) continue;
     for (const Precision precision : {Precision::f32, Precision::f64}) {
-      for (const LossKind loss : {LossKind::hinge, LossKind::squared_hinge, LossKind::logistic}) {
-        const NoisyProblem sample(precision, shape, loss);
+      for (const LossKind loss : {LossKind::hinge, LossKind::squared_hinge, LossKind::logistic,
+                                  LossKind::epsilon_insensitive, LossKind::squared_epsilon}) {
+        const NoisyProblem sample(precision, shape, {loss, is_regression(loss) ? 0.3 : 0});
         for (const std::vector<std::uint64_t>& cuts : cuts_of(shape.rows)) {
           SCOPED_TRACE(std::to_string(cuts.size() - 1) + " lanes");
           expect_certified(sample.problem, solve_on_lanes(sample.problem, cuts, 1e-6), 1e-6);

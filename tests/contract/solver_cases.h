@@ -50,7 +50,7 @@ struct SolverCase {
   const char* name;
   SolveFunction solve;
   double finest = 0;  // the smallest gap it can be asked for in reasonable time; 0: any
-  LossKind loss = LossKind::hinge;
+  LossChoice loss = {};
 
   double gap(double wanted) const { return std::max(wanted, finest); }
 };
@@ -74,6 +74,12 @@ inline std::vector<SolverCase> solvers() {
           {"dual_squared", dual, 0, LossKind::squared_hinge},
           {"dual_in_floats_squared", dual_in_floats, 0, LossKind::squared_hinge},
           {"newton_squared", solve_newton, 0, LossKind::squared_hinge},
+          {"dual_insensitive", dual, 0, {LossKind::epsilon_insensitive, 0.3}},
+          {"dual_in_floats_insensitive", dual_in_floats, 0, {LossKind::epsilon_insensitive, 0.3}},
+          {"newton_insensitive", solve_newton, 0, {LossKind::epsilon_insensitive, 0.3}},
+          {"dual_squared_epsilon", dual, 0, {LossKind::squared_epsilon, 0.3}},
+          {"dual_in_floats_squared_epsilon", dual_in_floats, 0, {LossKind::squared_epsilon, 0.3}},
+          {"newton_squared_epsilon", solve_newton, 0, {LossKind::squared_epsilon, 0.3}},
           {"dual_logistic", dual, 0, LossKind::logistic},
           {"dual_in_floats_logistic", dual_in_floats, 0, LossKind::logistic},
           {"newton_logistic", solve_newton, 0, LossKind::logistic},
@@ -113,7 +119,7 @@ inline Outcome run(SolveFunction solve, const Problem& problem, Limits limits, i
 inline void expect_feasible(const Problem& problem, const std::vector<double>& alpha) {
   ASSERT_EQ(alpha.size(), problem.data->rows());
   for (std::size_t i = 0; i < alpha.size(); ++i) {
-    ASSERT_GE(alpha[i], 0.0) << i;
+    ASSERT_GE(alpha[i], problem.lowest(i)) << i;
     ASSERT_LE(alpha[i], problem.highest(i)) << i;
     ASSERT_TRUE(std::isfinite(alpha[i])) << i;
   }
@@ -121,7 +127,7 @@ inline void expect_feasible(const Problem& problem, const std::vector<double>& a
   double sum = 0, all = 0;
   for (std::size_t i = 0; i < alpha.size(); ++i) {
     sum += problem.y[i] * alpha[i];
-    all += alpha[i];
+    all += std::abs(alpha[i]);
   }
   ASSERT_NEAR(sum, 0, 1e-12 * all);
 }
@@ -137,9 +143,30 @@ struct ProblemShape {
 constexpr ProblemShape kWide = {kFewRows, false, 1000};
 constexpr ProblemShape kShapes[] = {{kRows}, {kFewRows}, {kRows, true}, {kFewRows, true}, kWide};
 
+// In regression every y_i is 1; targets are about what labels are elsewhere.
+class MaybeTargets {
+ public:
+  // The problem may be about less than this outlives.
+  void give(Problem& problem) {
+    if (!is_regression(problem.loss.kind)) return;
+    Random random(11);
+    targets_.clear();
+    for (const std::int8_t label : problem.y) {
+      targets_.push_back(0.3 + label + 2 * (random.uniform() - 0.5));
+    }
+    y_.assign(problem.y.size(), 1);
+    problem.targets = targets_;
+    problem.y = y_;
+  }
+  std::span<const double> targets() const { return targets_; }
+
+ private:
+  std::vector<double> targets_;
+  std::vector<std::int8_t> y_;
+};
+
 struct NoisyProblem {
-  explicit NoisyProblem(Precision precision, const ProblemShape& shape = {},
-                        LossKind loss = LossKind::hinge)
+  explicit NoisyProblem(Precision precision, const ProblemShape& shape = {}, LossChoice loss = {})
       : data(testing::random_dataset({.rows = shape.rows,
                                       .features = shape.features,
                                       .nonzeros = 9,
@@ -157,10 +184,12 @@ struct NoisyProblem {
                .bias = shape.free_bias ? 1 : 0.5,
                .free_bias = shape.free_bias,
                .loss = loss};
+    targets.give(problem);
   }
   Dataset data;
   std::vector<std::int8_t> y;
   std::vector<double> costs;
+  MaybeTargets targets;
   Problem problem;
 };
 

@@ -105,7 +105,12 @@ TEST_P(SolverContract, MayBeInterruptedAnywhere) {
        {ProblemShape{kRows, true}, ProblemShape{kFewRows, true}, kWide}) {
     const NoisyProblem sample(Precision::f32, shape, GetParam().loss);
     double at_zero = 0;
-    for (std::uint64_t i = 0; i < shape.rows; ++i) at_zero += sample.problem.upper(i);
+    visit_loss(sample.problem.loss, [&]<class Loss>(const Loss& loss) {
+      for (std::uint64_t i = 0; i < shape.rows; ++i) {
+        const double margin = Loss::kRegression ? -sample.problem.targets[i] : 0.0;
+        at_zero += sample.problem.upper(i) * loss.value(margin);
+      }
+    });
     const std::function<void(const Progress&)> nobody;
     for (int trial = 0; trial < 40; ++trial) {
       std::atomic<bool> flag{false};

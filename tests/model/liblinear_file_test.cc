@@ -270,6 +270,28 @@ TEST_F(LiblinearFile, EveryPrefixIsRefused) {
   }
 }
 
+// As LIBLINEAR 2.43 writes them with -s 11, 12 and 13: no labels, and two classes.
+TEST_F(LiblinearFile, Regression) {
+  const std::pair<std::string, LossKind> solvers[] = {
+      {"L2R_L2LOSS_SVR", LossKind::squared_epsilon},
+      {"L2R_L2LOSS_SVR_DUAL", LossKind::squared_epsilon},
+      {"L2R_L1LOSS_SVR_DUAL", LossKind::epsilon_insensitive}};
+  for (const auto& [solver, loss] : solvers) {
+    const std::string text =
+        "solver_type " + solver + "\nnr_class 2\nnr_feature 2\nbias 1\nw\n0.5 \n-0.25 \n2 \n";
+    const Result<Model> model = load(text);
+    ASSERT_TRUE(model.ok()) << solver;
+    EXPECT_TRUE(model->regression());
+    EXPECT_EQ(model->origin.loss, loss);
+    EXPECT_TRUE(model->labels.empty());
+    ASSERT_EQ(model->problems.size(), 1U);
+    EXPECT_EQ(model->problems[0].bias, 2);
+    EXPECT_EQ(model->weights, (std::vector<double>{0.5, -0.25}));
+    ASSERT_TRUE(save_model(*model, folder_ / "again", ModelFormat::liblinear).ok());
+    EXPECT_EQ(testing::read_file(folder_ / "again"), text);
+  }
+}
+
 struct Bad {
   const char* name;
   std::string text;
@@ -283,7 +305,7 @@ TEST_F(LiblinearFile, BadFiles) {
   };
   const std::string weight = "0.32007705152892907";
   const std::string kRegression =
-      "solver_type L2R_L2LOSS_SVR\nnr_class 2\nnr_feature 1\nbias -1\nw\n1 \n";
+      "solver_type L2R_L2LOSS_SVR\nnr_class 3\nnr_feature 1\nbias -1\nw\n1 \n";
   const std::string kOutliers =
       "solver_type ONECLASS_SVM\nnr_class 2\nnr_feature 1\nbias -1\nrho 1\nw\n1 \n";
   const std::vector<Bad> table = {
@@ -292,7 +314,9 @@ TEST_F(LiblinearFile, BadFiles) {
       {"no solver", two("L2R_L2LOSS_SVC_DUAL", ""), "model.header 1:13"},
       {"solver and more", two("SVC_DUAL", "SVC_DUAL "), "model.header 1:13"},
       {"solver in small letters", two("L2R", "l2r"), "model.header 1:13"},
-      {"regression", kRegression, "model.header 1:13"},
+      {"regression of three classes", kRegression, "model.header 2:1"},
+      {"labels of regression", two("L2R_L2LOSS_SVC_DUAL", "L2R_L1LOSS_SVR_DUAL"),
+       "model.header 3:1"},
       {"outliers", kOutliers, "model.header 1:13"},
       {"Crammer and Singer, two classes", two("L2R_L2LOSS_SVC_DUAL", "MCSVM_CS"),
        "model.header 2:1"},
@@ -393,8 +417,6 @@ TEST_F(LiblinearFile, MessagesShowThePlace) {
                 "    8 | 0.41999999999999998 nan -0.046666666666666773 \n"
                 "      |                     ^~~");
   const auto message = [&](const std::string& text) { return load(text).error().message; };
-  EXPECT_EQ(message("solver_type L2R_L2LOSS_SVR_DUAL\n"),
-            "a L2R_L2LOSS_SVR_DUAL model predicts numbers; hinge classifies");
   EXPECT_EQ(message("solver_type ONECLASS_SVM\n"),
             "a ONECLASS_SVM model finds outliers; hinge classifies");
   EXPECT_EQ(message(replaced(kTwo, "label", "\x1b[31m%n")),

@@ -13,7 +13,6 @@
 
 #include "base/random.h"
 #include "objective/line_search.h"
-#include "objective/other_losses.h"
 #include "simd/lanes.h"
 #include "simd_reference.h"
 
@@ -58,6 +57,9 @@ class LossContract : public ::testing::Test {
   // Whether slope() jumps or bends so near that differences mean nothing.
   bool rough(double z) const {
     const auto near = [z](double place) { return std::abs(z - place) < 1e-3; };
+    if constexpr (Loss::kRegression) {
+      if (near(loss_.epsilon) || near(-loss_.epsilon)) return true;
+    }
     return near(Loss::kCorner) || std::ranges::any_of(loss_.breakpoints(), near);
   }
   // By l* as it is defined: a loss' own formula is held to it by ConjugateIsTheMaximum.
@@ -67,7 +69,15 @@ class LossContract : public ::testing::Test {
   Random random_{31};
 };
 
-using Losses = ::testing::Types<Hinge, SquaredHinge, Logistic, testing::TwoSided>;
+// A loss of regression with an epsilon of so many tenths.
+template <class Base, int tenths>
+struct Wide : Base {
+  Wide() { this->epsilon = tenths / 10.0; }
+};
+
+using Losses = ::testing::Types<Hinge, SquaredHinge, Logistic, Wide<EpsilonInsensitive, 0>,
+                                Wide<EpsilonInsensitive, 1>, Wide<EpsilonInsensitive, 13>,
+                                Wide<SquaredEpsilon, 0>, Wide<SquaredEpsilon, 5>>;
 TYPED_TEST_SUITE(LossContract, Losses);
 
 TYPED_TEST(LossContract, IsConvexAndItsSlopeIsThatOfDifferences) {
@@ -246,6 +256,29 @@ TYPED_TEST(LossContract, GainAndGradientsAreThoseOfTheConjugate) {
   }
 }
 
+// Beside a kink there are two slopes, and elsewhere one.
+TYPED_TEST(LossContract, KinksHaveSlopesToBothSides) {
+  using Loss = TypeParam;
+  if constexpr (Loss::kKinked) {
+    const Loss loss = this->loss_;
+    for (int round = 0; round < kRounds; ++round) {
+      const double upper = this->upper(), z = this->margin(), step = 1e-7 * upper;
+      for (const double alpha : {0.0, upper * this->share()}) {
+        const auto slope_to = [&](double way) {
+          return z - (this->gain(alpha + way, upper) - this->gain(alpha, upper)) / way;
+        };
+        const double gradient = loss.dual_gradient(z);
+        if (alpha + step <= loss.highest(upper)) {
+          EXPECT_NEAR(loss.full_gradient(gradient, alpha, upper), slope_to(step), 1e-6);
+        }
+        if (alpha - step >= loss.lowest(upper)) {
+          EXPECT_NEAR(loss.left_gradient(gradient, alpha, upper), slope_to(-step), 1e-6);
+        }
+      }
+    }
+  }
+}
+
 // D along one variable, as exactly as a search finds its best.
 TYPED_TEST(LossContract, DualStepGoesToTheBest) {
   using Loss = TypeParam;
@@ -384,6 +417,16 @@ TYPED_TEST(LossContract, VectorsHaveTheBitsOfNumbers) {
       const auto prox = [&](auto c, auto x) { return loss.prox(c, x, 0.7); };
       expect_bits_of_numbers("prox", prox, centre, z);
     }
+  }
+}
+
+TEST(Loss, ChoicesHaveTheirNumbers) {
+  for (const double epsilon : {0.0, 0.25}) {
+    EXPECT_EQ(make_loss<EpsilonInsensitive>({LossKind::epsilon_insensitive, epsilon}).epsilon,
+              epsilon);
+    visit_loss({LossKind::squared_epsilon, epsilon}, [&](const auto& loss) {
+      EXPECT_EQ(loss.value(1.0), (1 - epsilon) * (1 - epsilon));
+    });
   }
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "objective/other_losses.h"
+#include "objective/loss.h"
 
 namespace hinge {
 namespace {
@@ -17,7 +17,8 @@ template <class Loss>
 void expect_enclosed(const Loss& loss) {
   Random random(8);
   for (const std::size_t rows : {0U, 1U, 511U, 512U, 2000U}) {
-    std::vector<double> costs(rows), alpha(rows);
+    std::vector<double> costs(rows), alpha(rows), targets(rows);
+    for (double& target : targets) target = 4 * random.uniform() - 2;
     long double gain = 0, size = 0;
     for (std::size_t i = 0; i < rows; ++i) {
       costs[i] = random.below(9) == 0 ? 0.0 : std::pow(10.0, 6 * random.uniform() - 3);
@@ -28,9 +29,14 @@ void expect_enclosed(const Loss& loss) {
       // By the conjugate in long doubles, of which a double's rounding is left.
       const auto [more, less] = loss.enclose_gain(alpha[i], upper);
       gain += static_cast<long double>(more) - static_cast<long double>(less);
+      if (Loss::kRegression) {
+        const long double met = static_cast<long double>(alpha[i]) * targets[i];
+        gain += met;
+        size += std::abs(met);
+      }
       size += static_cast<long double>(more + less);
     }
-    const Problem problem = {.costs = costs, .cost = 0.3};
+    const Problem problem = {.costs = costs, .cost = 0.3, .targets = targets};
     const GainSums sums = gain_of(loss, problem, alpha);
     EXPECT_GE(sums.more, 0);
     EXPECT_GE(sums.less, 0);
@@ -46,7 +52,8 @@ TEST(Gain, IsEnclosed) {
   expect_enclosed(Hinge());
   expect_enclosed(SquaredHinge());
   expect_enclosed(Logistic());
-  expect_enclosed(testing::TwoSided());
+  expect_enclosed(make_loss<EpsilonInsensitive>({LossKind::epsilon_insensitive, 0.4}));
+  expect_enclosed(make_loss<SquaredEpsilon>({LossKind::squared_epsilon, 0.4}));
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -118,6 +120,7 @@ class Assembly {
     arrays_.columns.shrink();
     arrays_.values.shrink();
     arrays_.labels.shrink();
+    if (rules.real_labels) settle_labels();
     Dataset data =
         DatasetBuilder::build(std::move(arrays_), features, static_cast<int>(base), full);
     if (!oddities_.rounded()) {  // of which one warning is enough
@@ -143,6 +146,27 @@ class Assembly {
       if (!alike_) spread();
     }
     if (!alike_) arrays_.columns.append(batch.columns.data(), batch.nonzeros);
+  }
+
+  // Labels that were read as doubles: where all are whole numbers they are kept as such, as they
+  // would have been by who wants classes.
+  void settle_labels() {
+    constexpr double kMost = 0x1p53;  // beyond which doubles leave out whole numbers
+    bool whole = true;
+    for (const std::int64_t bits : arrays_.labels.span()) {
+      const auto label = std::bit_cast<double>(bits);
+      whole = whole && std::abs(label) <= kMost && label == std::trunc(label);
+    }
+    if (whole) {
+      for (std::int64_t& label : arrays_.labels.span()) {
+        label = static_cast<std::int64_t>(std::bit_cast<double>(label));
+      }
+      return;
+    }
+    arrays_.targets.resize(arrays_.labels.size());
+    std::ranges::transform(arrays_.labels.span(), arrays_.targets.data(),
+                           [](std::int64_t bits) { return std::bit_cast<double>(bits); });
+    arrays_.labels = Buffer<std::int64_t>();
   }
 
   // Gives every row so far its own columns.
@@ -228,6 +252,7 @@ class TextReader {
         feeder_(paths, options, Feeder::Pace::full, ranges),
         assembly_(paths, options, ranges) {
     rules_.labels = options.labels;
+    rules_.real_labels = options.labels && options.real_labels;
     rules_.strict = options.strict;
     rules_.base = options.index_base == IndexBase::zero ? 0 : 1;
     rules_.base_is_fixed = options.index_base != IndexBase::automatic;

@@ -29,9 +29,9 @@ struct Oddity {
 // wraps around when the base is 1, until the reader knows that the data counts from 0.
 template <class Value>
 struct RowBatch {
-  std::vector<std::int64_t> labels;
-  std::vector<std::uint64_t> ends;  // number of nonzeros up to and including each row
-  Buffer<std::uint32_t> columns;    // sized beforehand; `nonzeros` are in use
+  std::vector<std::int64_t> labels;  // of real ones the bits of a double
+  std::vector<std::uint64_t> ends;   // number of nonzeros up to and including each row
+  Buffer<std::uint32_t> columns;     // sized beforehand; `nonzeros` are in use
   Buffer<Value> values;
   std::uint64_t nonzeros = 0;
   std::uint64_t lines = 0;
@@ -51,6 +51,7 @@ struct RowBatch {
 
 struct RowRules {
   bool labels = true;
+  bool real_labels = false;
   bool strict = false;
   std::uint32_t base = 1;      // subtracted from every index
   bool base_is_fixed = false;  // index 0 is an error when base is 1

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -135,7 +136,7 @@ Digits significant_digits(std::string_view decimal) {
   return out;
 }
 
-std::int64_t parse_label(std::string_view token) {
+std::int64_t parse_label(std::string_view token, bool real) {
   if (names_nonfinite(token)) {
     bad(token, "data.label.nonfinite",
         fmt::format("label is not a finite number: {}", quoted(token)),
@@ -153,13 +154,22 @@ std::int64_t parse_label(std::string_view token) {
             ? "is this CSV? rows are `label index:value ...`"
             : "rows are `label index:value ...`; use --no-labels to predict rows without labels");
   }
+  if (real) {
+    const double label = to_value<double>(token);
+    if (!std::isfinite(label)) {
+      bad(token, "data.label.range", fmt::format("label does not fit a double: {}", quoted(token)),
+          "scale the targets");
+    }
+    return std::bit_cast<std::int64_t>(label);
+  }
   // Exactly: +1, 1.0 and 10e-1 are 1, while 9007199254740993.5, which no double holds, is not
   // whole.
   const Digits digits = significant_digits(token);
   if (digits.exponent < 0) {
     bad(token, "data.label.not-integer",
         fmt::format("label is not a whole number: {}", quoted(token)),
-        "hinge classifies; labels are whole numbers");
+        "classes are whole numbers; real ones are for --loss squared_epsilon or "
+        "epsilon_insensitive");
   }
   constexpr std::size_t kMostDigits = 19;  // of a 64-bit integer
   std::int64_t label = 0;
@@ -314,7 +324,7 @@ class CarefulRow {
         bad(token, "data.label", fmt::format("expected a label, found {}", quoted(token)),
             "rows are `label index:value ...`; use --no-labels to predict rows without labels");
       }
-      label = parse_label(token);
+      label = parse_label(token, rules_.real_labels);
     }
     for (std::string_view token = next(); !token.empty(); token = next()) {
       if (token.starts_with("qid:") && features.empty() && qid == nullptr) {
@@ -392,7 +402,7 @@ const char* sort_features(std::vector<Feature>& features) {
 
 std::int64_t read_label(std::string_view token) {
   try {
-    return parse_label(token);
+    return parse_label(token, false);
   } catch (Bad& problem) {
     fail(std::move(problem.id), std::move(problem.message), std::move(problem.help));
   }

@@ -13,7 +13,8 @@ namespace hinge {
 // The sum is taken in blocks, and in each in several chains: many variables are the same number,
 // and one chain would round them all the same way.
 template <class Loss>
-double inner_by_rows(std::span<const double> alpha, std::span<const double> gradient) {
+double inner_by_rows(const Problem& problem, std::span<const double> alpha,
+                     std::span<const double> gradient) {
   constexpr std::size_t kChains = 8;
   const std::size_t some = DualTuning::kSumBlock;
   double sum = 0;
@@ -21,7 +22,9 @@ double inner_by_rows(std::span<const double> alpha, std::span<const double> grad
     const std::size_t to = std::min(from + some, alpha.size());
     double chains[kChains] = {}, block = 0;
     for (std::size_t i = from; i < to; ++i) {
-      chains[i % kChains] += alpha[i] * Loss::margin_of(gradient[i]);
+      double score = Loss::margin_of(gradient[i]);
+      if constexpr (Loss::kRegression) score += problem.targets[i];
+      chains[i % kChains] += alpha[i] * score;
     }
     for (const double chain : chains) block += chain;
     sum += block;
@@ -75,46 +78,62 @@ template <class Loss>
 double BestPoint<Loss>::inner(const Point& point) const {
   if (point.w.empty()) return 0;
   if (!point.alpha.empty() && point.alpha.size() < point.w.size()) {
-    return inner_by_rows<Loss>(point.alpha, gradient_);
+    return inner_by_rows<Loss>(problem_, point.alpha, gradient_);
   }
   return simd_.dot_dense(w_.data(), point.w.data(), problem_.regularised());
 }
 
-// Adds the rows to the line search on best + t sign (to - best), t >= 0. A row is one positive part
-// there, whose place is that of the loss' corner.
+// The gradients at the end of a line; none: those of w = 0, which are all the same.
 template <class Loss>
-void BestPoint<Loss>::add_rows(const Point& to, double sign) {
-  static_assert(Loss::kSmooth ||
-                (std::size(Loss::kJumps) == 1 && Loss::breakpoints()[0] == Loss::kCorner &&
-                 Loss::kJumps[0] == 1 && Loss::kLastSlope == 0));
-  const bool zero = to.w.empty();
-  const double at_zero = Loss::dual_gradient(0.0);
-  Breakpoints run;
-  for (std::uint64_t from = 0; from < gradient_.size(); from += Breakpoints::kRun) {
-    const std::size_t size = std::min<std::size_t>(Breakpoints::kRun, gradient_.size() - from);
-    for (std::size_t k = 0; k < size; ++k) {
-      const double here = gradient_[from + k];
-      run.c[k] = -here;
-      run.d[k] = sign * (here - (zero ? at_zero : to.gradient[from + k]));
-      run.step[k] = problem_.upper(from + k);
+const double* BestPoint<Loss>::end_of(const Point& to) {
+  if (!to.w.empty()) return to.gradient.data();
+  if constexpr (!Loss::kRegression) return nullptr;
+  if (at_zero_.empty()) {
+    for (const double target : problem_.targets) at_zero_.push_back(-target);
+  }
+  return at_zero_.data();
+}
+
+// Adds the rows to the line search on best + t sign (to - best), t >= 0; returns the slope that
+// they have beyond all their bends. A row is one positive part there a bend.
+template <class Loss>
+double BestPoint<Loss>::add_rows(const double* end, double sign) {
+  if constexpr (Loss::kSmooth) {
+    return 0;
+  } else {
+    const auto breakpoints = loss_.breakpoints();
+    double last = 0;
+    Breakpoints run;
+    for (std::size_t bend = 0; bend < std::size(Loss::kJumps); ++bend) {
+      static_assert(Loss::kJumps[0] == 1);
+      const double place = breakpoints[bend] - Loss::kCorner;
+      for (std::uint64_t from = 0; from < gradient_.size(); from += Breakpoints::kRun) {
+        const std::size_t size = std::min<std::size_t>(Breakpoints::kRun, gradient_.size() - from);
+        for (std::size_t k = 0; k < size; ++k) {
+          const double here = gradient_[from + k], way = sign * (here - gradient_at(end, from + k));
+          run.c[k] = place - here;
+          run.d[k] = way;
+          run.step[k] = problem_.upper(from + k);
+          if (Loss::kLastSlope != 0 && bend == 0) last -= run.step[k] * Loss::kLastSlope * way;
+        }
+        search_.add(run, size, simd_);
+      }
     }
-    search_.add(run, size, simd_);
+    return last;
   }
 }
 
 // The first two derivatives of sum_i U_i l(z_i) along best + t (to - best), of all rows.
 template <class Loss>
-SlopeAndCurvature BestPoint<Loss>::slope_along(const Point& to, double t) const {
+SlopeAndCurvature BestPoint<Loss>::slope_along(const double* end_point, double t) const {
   constexpr std::size_t kChains = 4;
   const std::size_t some = DualTuning::kSumBlock;
-  const bool zero = to.w.empty();
-  const double at_zero = Loss::dual_gradient(0.0);
   SlopeAndCurvature sum;
   for (std::size_t from = 0; from < gradient_.size(); from += some) {
     const std::size_t end = std::min(from + some, gradient_.size());
     double slopes[kChains] = {}, curvatures[kChains] = {};
     for (std::size_t i = from; i < end; ++i) {
-      const double here = gradient_[i], way = (zero ? at_zero : to.gradient[i]) - here;
+      const double here = gradient_[i], way = gradient_at(end_point, i) - here;
       const double margin = Loss::margin_of(here + t * way), factor = problem_.factor(i) * way;
       slopes[i % kChains] += factor * loss_.slope(margin);
       curvatures[i % kChains] += factor * way * loss_.curvature(margin);
@@ -132,10 +151,10 @@ SlopeAndCurvature BestPoint<Loss>::slope_along(const Point& to, double t) const 
 
 // find_step() where the slope has no jumps: P = square/2 t^2 + slope t + the losses.
 template <class Loss>
-double BestPoint<Loss>::find_smooth_step(const Point& to, double square, double slope,
+double BestPoint<Loss>::find_smooth_step(const double* end, double square, double slope,
                                          bool both_ways) const {
   const auto at = [&](double t) -> SlopeAndCurvature {
-    const SlopeAndCurvature losses = slope_along(to, t);
+    const SlopeAndCurvature losses = slope_along(end, t);
     return {slope + t * square + losses.slope, square + losses.curvature};
   };
   const SlopeAndCurvature here = at(0);
@@ -154,25 +173,25 @@ template <class Loss>
 double BestPoint<Loss>::find_step(const Point& to, double product, bool both_ways) {
   const double square = std::max(0.0, to.square - 2 * product + square_);
   if constexpr (Loss::kSmooth) {
-    return find_smooth_step(to, square, product - square_, both_ways);
+    return find_smooth_step(end_of(to), square, product - square_, both_ways);
   } else {
-    return find_bent_step(to, square, product - square_, both_ways);
+    return find_bent_step(end_of(to), square, product - square_, both_ways);
   }
 }
 
 template <class Loss>
-double BestPoint<Loss>::find_bent_step(const Point& to, double square, double first,
+double BestPoint<Loss>::find_bent_step(const double* end, double square, double first,
                                        bool both_ways) {
   // Which way does P fall?
   for (const double sign : {1.0, -1.0}) {
     const double slope = sign * first;
     if (comm_ == nullptr) {
       search_.restart(square, slope);
-      add_rows(to, sign);
+      search_.add_slope(add_rows(end, sign));
       if (search_.slope() < 0) return sign * search_.minimum();
     } else {
       search_.restart(0, 0);
-      add_rows(to, sign);
+      search_.add_slope(add_rows(end, sign));
       const Ray ray = {.a = square,
                        .b = slope,
                        .t_max = DualTuning::kFarthest,
@@ -199,8 +218,7 @@ typename BestPoint<Loss>::Move BestPoint<Loss>::find_move(const Point& to, bool 
   if (t == 0) return {};
   double loss =
       problem_.cost * descent_loops(simd_, Loss::kKind)
-                          .loss_along(problem_.loss, gradient_.data(),
-                                      to.w.empty() ? nullptr : to.gradient.data(),
+                          .loss_along(problem_.loss, gradient_.data(), end_of(to),
                                       problem_.costs.empty() ? nullptr : problem_.costs.data(),
                                       gradient_.size(), t);
   if (comm_ != nullptr) loss = comm_->sum(loss);
@@ -214,9 +232,9 @@ void BestPoint<Loss>::apply(const Move& move, const Point& to) {
   noise_ = move.noise;
   square_ = move.square;
   primal_ = square_ / 2 + move.loss;
-  const double at_zero = Loss::dual_gradient(0.0);
+  const double* const end = end_of(to);
   for (std::uint64_t i = 0; i < gradient_.size(); ++i) {
-    gradient_[i] += move.t * ((to.w.empty() ? at_zero : to.gradient[i]) - gradient_[i]);
+    gradient_[i] += move.t * (gradient_at(end, i) - gradient_[i]);
   }
 }
 
@@ -243,11 +261,15 @@ void BestPoint<Loss>::archive(Archive& archive) {
   archive.require(noise_ >= 1 && noise_ <= DualTuning::kMostNoise + DualTuning::kMoveNoise);
 }
 
-template double inner_by_rows<Hinge>(std::span<const double>, std::span<const double>);
-template double inner_by_rows<SquaredHinge>(std::span<const double>, std::span<const double>);
-template double inner_by_rows<Logistic>(std::span<const double>, std::span<const double>);
-template class BestPoint<Hinge>;
-template class BestPoint<SquaredHinge>;
-template class BestPoint<Logistic>;
+#define HINGE_BEST_POINT(Loss)                                                 \
+  template double inner_by_rows<Loss>(const Problem&, std::span<const double>, \
+                                      std::span<const double>);                \
+  template class BestPoint<Loss>;
+HINGE_BEST_POINT(Hinge)
+HINGE_BEST_POINT(SquaredHinge)
+HINGE_BEST_POINT(Logistic)
+HINGE_BEST_POINT(EpsilonInsensitive)
+HINGE_BEST_POINT(SquaredEpsilon)
+#undef HINGE_BEST_POINT
 
 }  // namespace hinge

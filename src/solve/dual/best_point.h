@@ -19,10 +19,11 @@
 
 namespace hinge {
 
-// <v, w> where w = sum_i a_i y_i x_i, by the gradients at v: the sum of a_i z_i. A pass over rows
-// in the place of one over columns.
+// <v, w> where w = sum_i a_i y_i x_i, by the gradients at v: the sum of a_i z_i, and of a_i t_i. A
+// pass over rows in the place of one over columns.
 template <class Loss>
-double inner_by_rows(std::span<const double> alpha, std::span<const double> gradient);
+double inner_by_rows(const Problem& problem, std::span<const double> alpha,
+                     std::span<const double> gradient);
 
 template <class Loss>
 class BestPoint {
@@ -67,10 +68,14 @@ class BestPoint {
     double noise = 1;
   };
   double inner(const Point& point) const;
-  void add_rows(const Point& to, double sign);
-  SlopeAndCurvature slope_along(const Point& to, double t) const;
-  double find_bent_step(const Point& to, double square, double first, bool both_ways);
-  double find_smooth_step(const Point& to, double square, double slope, bool both_ways) const;
+  const double* end_of(const Point& to);
+  static double gradient_at(const double* end, std::uint64_t i) {
+    return end == nullptr ? Loss::dual_gradient(0.0) : end[i];
+  }
+  double add_rows(const double* end, double sign);
+  SlopeAndCurvature slope_along(const double* end_point, double t) const;
+  double find_bent_step(const double* end, double square, double first, bool both_ways);
+  double find_smooth_step(const double* end, double square, double slope, bool both_ways) const;
   double find_step(const Point& to, double product, bool both_ways);
   Move find_move(const Point& to, bool both_ways);
   void apply(const Move& move, const Point& to);  // to all but w
@@ -83,6 +88,7 @@ class BestPoint {
   Comm* const comm_;  // or none
   LineSearch search_{0, 0, DualTuning::kFarthest};
   std::vector<double> w_, gradient_;  // empty: 0
+  std::vector<double> at_zero_;       // gradients of w = 0 where rows have targets
   double square_ = 0, primal_ = std::numeric_limits<double>::infinity();
   double noise_ = 1;  // how far margins and w may be apart, in roundings
 };

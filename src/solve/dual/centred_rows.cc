@@ -34,7 +34,7 @@ Dataset less_mean(const Dataset& data, const CsrView<Value>& m, std::span<const 
   arrays.offsets.resize(m.rows + 1);
   arrays.columns.resize(m.features);
   arrays.values.resize(m.rows * m.features);
-  arrays.labels.append(data.labels().data(), data.labels().size());
+  arrays.append_labels(data.row_labels(), 0, data.rows());
   std::iota(arrays.columns.data(), arrays.columns.data() + m.features, 0U);
   for (std::uint64_t i = 0; i < m.rows; ++i) {
     arrays.offsets[i] = i * m.features;

@@ -1,5 +1,6 @@
 // The inner loops of dual descent: visits to rows, and sums over many rows of gradients and
-// variables. A row's gradient is that of objective/loss.h, y_i <w, x_i> - 1 for the hinge.
+// variables. A row's gradient is that of objective/loss.h, y_i <w, x_i> - 1 for the hinge, and
+// <w, x_i> - t_i where rows have targets.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +22,16 @@ struct DualRows {
   std::size_t size;
   double cost;
   LossChoice loss = {};
+  const double* targets = nullptr;  // t_i of a loss of regression
 
   DualRows part(std::size_t from, std::size_t count) const {
-    return {gradient + from, alpha + from, factor == nullptr ? nullptr : factor + from,
-            count,           cost,         loss};
+    return {gradient + from,
+            alpha + from,
+            factor == nullptr ? nullptr : factor + from,
+            count,
+            cost,
+            loss,
+            targets == nullptr ? nullptr : targets + from};
   }
 };
 struct DualSums {
@@ -59,6 +66,7 @@ struct Descent {
   double rest;
   Weight* w;
   LossChoice loss = {};
+  const double* targets = nullptr;  // t_i by row, of a loss of regression
   double stride = 1;
   // w goes so many times as far as its variable says, as if others took the same step elsewhere;
   // whoever sets it divides `stride` by it (solve/dual/lane.h).
@@ -83,9 +91,11 @@ struct Descent {
 // Loops on the rows of a data set of one precision.
 template <class Value>
 struct DescentLoopsOf {
-  // out[i - begin] = the gradient of row i at score <w, x_i> + shift, of the rows from begin to end
+  // out[i - begin] = the gradient of row i at score <w, x_i> + shift, of the rows from begin to
+  // end; `targets`: of a loss of regression
   void (*gradients)(const CsrView<Value>& m, std::uint64_t begin, std::uint64_t end,
-                    const std::int8_t* y, const double* w, double shift, double* out);
+                    const std::int8_t* y, const double* targets, const double* w, double shift,
+                    double* out);
   // Visits those of `count` rows that are awake, from the first on, `step` (1 or -1) by `step`.
   void (*descend)(Descent<Value>& descent, DescentRow* first, std::size_t count,
                   std::ptrdiff_t step);
@@ -98,10 +108,10 @@ struct DescentLoops {
   DescentLoopsOf<double> f64;
   DualSums (*sums)(const DualRows& rows);
   // How far inside its bound each gradient keeps its variable: itself at the lower one, with the
-  // other sign at the upper one, -infinity between them.
+  // other sign at the upper one, -infinity between them. A kink is a bound on both sides.
   void (*slacks)(const DualRows& rows, double* out);
   // sum_i c_i l(z_i) where gradients are from_i + t (to_i - from_i); no `to`: those of w = 0
-  // everywhere; no c: all 1
+  // everywhere, without targets; no c: all 1
   double (*loss_along)(const LossChoice& choice, const double* from, const double* to,
                        const double* c, std::size_t size, double t);
 
@@ -115,8 +125,9 @@ struct DescentLoops {
   }
   template <class Value>
   void gradients(const CsrView<Value>& m, std::uint64_t begin, std::uint64_t end,
-                 const std::int8_t* y, const double* w, double shift, double* out) const {
-    of<Value>().gradients(m, begin, end, y, w, shift, out);
+                 const std::int8_t* y, const double* targets, const double* w, double shift,
+                 double* out) const {
+    of<Value>().gradients(m, begin, end, y, targets, w, shift, out);
   }
   template <class Value, class Weight>
   void descend(Descent<Value, Weight>& descent, DescentRow* first, std::size_t count,

@@ -98,7 +98,9 @@ HINGE_INLINE void end_visit(Descent<Value, Weight>& d, DescentRow& row, const X&
     row.curvature = square_of_x(x) + d.unit * d.unit;
     // A row of zeros has margin 0 whatever w is, and the variable that is best there.
     if (!(row.curvature > 0)) {
-      row.alpha = -loss.slope(0) * upper;
+      double margin_of_zeros = 0;
+      if constexpr (Loss::kRegression) margin_of_zeros = -d.targets[row.row];
+      row.alpha = -loss.slope(margin_of_zeros) * upper;
       return;
     }
   }
@@ -106,38 +108,57 @@ HINGE_INLINE void end_visit(Descent<Value, Weight>& d, DescentRow& row, const X&
   // their place, which are instructions (0.98 of the time; rows of 14 entries 0.93).
   constexpr double kNever = std::numeric_limits<double>::infinity();
   const double alpha = row.alpha, lowest = loss.lowest(upper), highest = loss.highest(upper);
-  const double margin = row.y * (scaled(x, dot) + (d.shift + d.gain * d.v));
+  double margin = row.y * (scaled(x, dot) + (d.shift + d.gain * d.v));
+  if constexpr (Loss::kRegression) margin -= d.targets[row.row];
   const double gradient = Loss::dual_gradient(margin);
   const double g = loss.full_gradient(gradient, alpha, upper);
   const double most = alpha <= lowest ? 0 : kNever, least = alpha >= highest ? 0 : -kNever;
   d.estimate += loss.gap(gradient, alpha, upper);
-  const double p = std::max(least, std::min(most, g));  // as far as it can be followed
-  d.squares += p * p;
-  row.asleep = std::max(g - most, least - g) > d.rest;
+  if constexpr (Loss::kKinked) {
+    const double left = loss.left_gradient(gradient, alpha, upper);
+    const double p = std::max(least, std::min(0.0, g)) + std::min(most, std::max(0.0, left));
+    d.squares += p * p;
+    const double at_kink = alpha == 0 ? std::min(g, -left) : -kNever;
+    row.asleep = std::max(at_kink, std::max(g - most, least - left)) > d.rest;
+  } else {
+    const double p = std::max(least, std::min(most, g));  // as far as it can be followed
+    d.squares += p * p;
+    row.asleep = std::max(g - most, least - g) > d.rest;
+  }
   d.awake += row.asleep ? 0 : 1;
   const double to = loss.dual_step(alpha, upper, gradient, row.curvature, d.stride);
   const double a = (to - alpha) * row.y * d.stiffness;
   row.alpha = to;
   if (a == 0) return;
-  d.inside += to > lowest && to < highest ? 1 : 0;
+  d.inside += to > lowest && to < highest && !(Loss::kKinked && to == 0) ? 1 : 0;
   add_x(x, a, d.w);
   d.v += a * d.unit;
 }
 
 // ---- Sums over rows.
 
+template <class Loss>
+HINGE_INLINE Four left_of(const Loss& loss, Four gradient, Four alpha, Four upper) {
+  if constexpr (Loss::kKinked) {
+    return loss.left_gradient(gradient, alpha, upper);
+  } else {
+    return loss.full_gradient(gradient, alpha, upper);
+  }
+}
+
 // The last rows, fewer than eight, with others of no cost behind them.
 struct LastRows {
-  double gradient[8] = {}, alpha[8] = {}, factor[8] = {};
+  double gradient[8] = {}, alpha[8] = {}, factor[8] = {}, targets[8] = {};
   HINGE_INLINE LastRows(const DualRows& all, std::size_t from) {
     for (std::size_t k = 0; from + k < all.size; ++k) {
       gradient[k] = all.gradient[from + k];
       alpha[k] = all.alpha[from + k];
       factor[k] = all.factor == nullptr ? 1.0 : all.factor[from + k];
+      if (all.targets != nullptr) targets[k] = all.targets[from + k];
     }
   }
   HINGE_INLINE DualRows view(const DualRows& all) const {
-    return {gradient, alpha, factor, 8, all.cost, all.loss};
+    return {gradient, alpha, factor, 8, all.cost, all.loss, targets};
   }
 };
 
@@ -153,9 +174,11 @@ HINGE_INLINE void sums_of_eight(const DualRows& rows, std::size_t k, SumsOfEight
     const Four g = load_four(rows.gradient + k), alpha = load_four(rows.alpha + k);
     const Four upper = kFactors ? rows.cost * load_four(rows.factor + k) : zero + rows.cost;
     const Four full = loss.full_gradient(g, alpha, upper);
-    const Four falls = full < zero ? full : zero, rises = full > zero ? full : zero;
+    const Four left = Loss::kKinked ? left_of(loss, g, alpha, upper) : full;
+    const Four falls = full < zero ? full : zero, rises = left > zero ? left : zero;
     sums.loss[f] += upper * loss.value_by_gradient(g);
     sums.gain[f] += loss.dual_gain(alpha, upper);
+    if constexpr (Loss::kRegression) sums.gain[f] += alpha * load_four(rows.targets + k);
     const Four follow =
         (alpha < loss.highest(upper) ? falls : zero) + (alpha > loss.lowest(upper) ? rises : zero);
     sums.squares[f] += follow * follow;
@@ -186,6 +209,12 @@ HINGE_INLINE Four slacks_of_four(const DualRows& rows, std::size_t k) {
   const Four upper =
       rows.factor != nullptr ? rows.cost * load_four(rows.factor + k) : zero + rows.cost;
   const Four full = loss.full_gradient(g, alpha, upper);
+  if constexpr (Loss::kKinked) {
+    const Four left = left_of(loss, g, alpha, upper), closer = full < -left ? full : -left;
+    const Four inside = alpha == zero ? closer : never;
+    const Four above = alpha >= loss.highest(upper) ? -left : inside;
+    return alpha <= loss.lowest(upper) ? full : above;
+  }
   const Four above = alpha >= loss.highest(upper) ? -full : never;
   return alpha <= loss.lowest(upper) ? full : above;
 }
@@ -237,10 +266,11 @@ HINGE_INLINE double loss_along_body(const LossChoice& choice, const double* from
 #define HINGE_DESCENT(isa, attributes)                                                             \
   template <class Loss, class Value>                                                               \
   attributes void gradients_##isa(const CsrView<Value>& m, std::uint64_t begin, std::uint64_t end, \
-                                  const std::int8_t* y, const double* w, double shift,             \
-                                  double* out) {                                                   \
+                                  const std::int8_t* y, const double* targets, const double* w,    \
+                                  double shift, double* out) {                                     \
     for (std::uint64_t i = begin; i < end; ++i) {                                                  \
-      const double margin = y[i] * (dot_body_##isa(row_of(m, i), w) + shift);                      \
+      double margin = y[i] * (dot_body_##isa(row_of(m, i), w) + shift);                            \
+      if constexpr (Loss::kRegression) margin -= targets[i];                                       \
       out[i - begin] = Loss::dual_gradient(margin);                                                \
     }                                                                                              \
   }                                                                                                \

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "base/archive.h"
@@ -92,12 +93,27 @@ class DualBias {
 
  private:
   void find_bent_best() {
-    std::vector<double> places(lane_.rows());  // of the bias, where losses bend
+    constexpr std::uint64_t kBends = std::tuple_size_v<decltype(loss_.breakpoints())>;
+    const auto breakpoints = loss_.breakpoints();
+    std::vector<double> places(kBends * lane_.rows());  // of the bias, where losses bend
     gradients_.for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
-      for (std::uint64_t i = begin; i < end; ++i) places[i] = -problem_.y[i] * gradients_.all()[i];
+      for (std::uint64_t i = begin; i < end; ++i) {
+        for (std::uint64_t k = 0; k < kBends; ++k) {
+          const double there = breakpoints[k] - Loss::kCorner;
+          places[kBends * i + k] = -problem_.y[i] * (gradients_.all()[i] - there);
+        }
+      }
     });
-    bias_at_w_ =
-        search_.find(places, problem_.costs, gradients_.cuts(), slope_, bias_at_w_, pool_).at;
+    std::vector<double> costs;
+    std::vector<std::uint64_t> cuts;
+    if constexpr (kBends > 1) {
+      for (const double cost : problem_.costs) costs.insert(costs.end(), kBends, cost);
+      for (const std::uint64_t cut : gradients_.cuts()) cuts.push_back(kBends * cut);
+    }
+    bias_at_w_ = search_
+                     .find(places, kBends > 1 ? std::span<const double>(costs) : problem_.costs,
+                           kBends > 1 ? cuts : gradients_.cuts(), slope_, bias_at_w_, pool_)
+                     .at;
   }
 
   // By Newton's method from the last one on.
@@ -147,8 +163,9 @@ class DualBias {
     double scale = 0;
     std::vector<std::uint64_t> between;
     for (std::uint64_t i = 0; i < alpha.size(); ++i) {
-      scale += alpha[i];
+      scale += std::abs(alpha[i]);
       const double upper = problem_.upper(i);
+      if (Loss::kKinked && alpha[i] == 0) continue;
       if (alpha[i] > loss_.lowest(upper) && alpha[i] < loss_.highest(upper)) between.push_back(i);
     }
     const double settled = DualTuning::kSettled * scale;

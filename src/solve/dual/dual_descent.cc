@@ -127,8 +127,13 @@ class DualDescent {
       if (lane_.curvature(i) == 0) continue;
       lane_.move(i, start.alpha[i]);
       const double upper = problem_.upper(i), alpha = lane_.alpha[i];
-      gain += alpha * gain_slope(loss_, 0, upper);
-      bent += alpha * alpha * loss_.dual_curvature(0, upper);
+      const double curvature = alpha * alpha * loss_.dual_curvature(0, upper);
+      if constexpr (Loss::kRegression) {
+        gain += loss_.dual_gain(alpha, upper) + curvature / 2 + alpha * problem_.targets[i];
+      } else {
+        gain += alpha * gain_slope(loss_, 0, upper);
+      }
+      bent += curvature;
     }
     if (epochs_.on_ranks()) {
       options_.comm->sum(iterate_.w);

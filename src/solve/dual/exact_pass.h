@@ -219,7 +219,8 @@ class ExactPass {
 
   // <w, v> by the gradients at w.
   double product_by_rows() {
-    return inner_by_rows<Loss>(lane_.alpha, gradients_.all()) - iterate_.label_sum * bias_.at_w();
+    return inner_by_rows<Loss>(problem_, lane_.alpha, gradients_.all()) -
+           iterate_.label_sum * bias_.at_w();
   }
 
   // Raises the bound to D at the variables, if that is more, and returns D. With a free bias it may

@@ -29,7 +29,9 @@ class Gradients {
         loops_(descent_loops(simd, Loss::kKind)),
         pool_(pool),
         cuts_(cut_rows(*problem.data)),
-        all_(huge_vector(m.rows, at_zero())) {}
+        all_(huge_vector(m.rows)) {
+    fill_at_zero(0, m.rows);
+  }
 
   std::vector<double>& all() { return all_; }
   const std::vector<std::uint64_t>& cuts() const { return cuts_; }
@@ -57,16 +59,23 @@ class Gradients {
   }
 
  private:
-  static double at_zero() { return Loss::dual_gradient(0.0); }
+  void fill_at_zero(std::uint64_t begin, std::uint64_t end) {
+    if constexpr (Loss::kRegression) {
+      for (std::uint64_t i = begin; i < end; ++i) all_[i] = -problem_.targets[i];
+    } else {
+      std::fill(all_.begin() + static_cast<std::ptrdiff_t>(begin),
+                all_.begin() + static_cast<std::ptrdiff_t>(end), Loss::dual_gradient(0.0));
+    }
+  }
 
   void find(std::span<const double> w, std::uint64_t begin, std::uint64_t end) {
     double* const out = all_.data() + begin;
     if (w.empty()) {
-      std::fill_n(out, end - begin, at_zero());
+      fill_at_zero(begin, end);
       return;
     }
     const bool shifted = problem_.bias != 0 && !problem_.free_bias;
-    loops_.gradients(m_, begin, end, problem_.y.data(), w.data(),
+    loops_.gradients(m_, begin, end, problem_.y.data(), problem_.targets.data(), w.data(),
                      shifted ? problem_.bias * w.back() : 0.0, out);
   }
 

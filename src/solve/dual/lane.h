@@ -78,7 +78,11 @@ class Lane {
   void find_square(std::uint64_t i, double constant_feature) {
     squares[i] = low_precision.square_of_row(m_, i) + constant_feature;
     // A row of zeros has margin 0 whatever w is, and the variable that is best there.
-    if (squares[i] == 0 && !problem_.free_bias) alpha[i] = -loss_.slope(0) * problem_.upper(i);
+    if (squares[i] == 0 && !problem_.free_bias) {
+      double margin = 0;
+      if constexpr (Loss::kRegression) margin = -problem_.targets[i];
+      alpha[i] = -loss_.slope(margin) * problem_.upper(i);
+    }
   }
 
   void archive(Archive& archive) {
@@ -123,8 +127,15 @@ class Lane {
     for (const Row& row : working.items()) {
       if (row.curvature == 0) continue;
       const double upper = problem_.upper(row.row), from = alpha[row.row], way = row.alpha - from;
-      sum.slope += way * gain_slope(loss_, from, upper);
-      sum.curvature += way * way * loss_.dual_curvature(from, upper);
+      const double curvature = way * way * loss_.dual_curvature(from, upper);
+      if constexpr (Loss::kKinked) {
+        // Where that crosses the kink D is above such a quadratic, the same at both ends.
+        sum.slope += loss_.dual_gain(row.alpha, upper) - loss_.dual_gain(from, upper) +
+                     curvature / 2 + way * problem_.template corner<Loss>(row.row);
+      } else {
+        sum.slope += way * gain_slope(loss_, from, upper);
+      }
+      sum.curvature += curvature;
     }
     return sum;
   }
@@ -173,6 +184,7 @@ class Lane {
     descent.factor = problem_.costs.empty() ? nullptr : problem_.costs.data();
     descent.cost = problem_.cost;
     descent.loss = problem_.loss;
+    descent.targets = problem_.targets.data();
     descent.rest = rules.rest;
     const bool with_bias = problem_.bias != 0 && !problem_.free_bias;
     if (problem_.free_bias) {

@@ -23,7 +23,8 @@
 namespace hinge {
 
 // D along a way is a quadratic of how far it goes, for losses whose conjugate is one; of others the
-// quadratic is that of where a leap begins, and a leap is made if it gains all the same.
+// quadratic is that of where a leap begins, and a leap is made if it gains all the same. A kink is
+// a bound to both sides.
 template <class Loss, class Value>
 class Leaps {
   using Item = typename WorkingRows<Value>::Item;
@@ -126,7 +127,9 @@ class Leaps {
         slope_p += p;
       } else {
         const double upper = problem_.upper(items[k].row), alpha = items[k].alpha;
-        const double slope = gain_slope(loss_, alpha, upper);
+        double slope = gain_slope(loss_, alpha, upper);
+        if constexpr (Loss::kRegression) slope += problem_.targets[items[k].row];
+        if (Loss::kKinked && alpha == 0) continue;
         const double curvature = loss_.dual_curvature(alpha, upper);
         slope_r += slope * r;
         slope_p += slope * p;
@@ -169,6 +172,7 @@ class Leaps {
       const double wanted = item.alpha + s * (item.alpha - before_[k]) + (first ? 0 : t * step_[k]);
       const double upper = problem_.upper(item.row);
       leap_[k] = fit(wanted, item.alpha, upper);
+      if constexpr (Loss::kRegression) gain += (leap_[k] - item.alpha) * problem_.targets[item.row];
       gain += loss_.dual_gain(leap_[k], upper) - loss_.dual_gain(item.alpha, upper);
       if (leap_[k] == wanted) continue;
       add_row(problem_, simd_, rows_.entries(item), (leap_[k] - wanted) * item.y, leap_w_,
@@ -206,7 +210,9 @@ class Leaps {
   // half of the way to them.
   double fit(double wanted, double alpha, double upper) const {
     const double low = loss_.lowest(upper), high = loss_.highest(upper);
-    if constexpr (Loss::kQuadraticGain) {
+    if constexpr (Loss::kKinked) {
+      return std::clamp(wanted, alpha < 0 ? low : 0.0, alpha > 0 ? high : 0.0);
+    } else if constexpr (Loss::kQuadraticGain) {
       return std::clamp(wanted, low, high);
     } else {
       return std::clamp(wanted, alpha - (alpha - low) / 2, alpha + (high - alpha) / 2);

@@ -92,7 +92,7 @@ std::optional<Dataset> MergedColumns::merge(const Pool& pool) {
   arrays.offsets.resize(m_.rows + 1);
   arrays.columns.resize(m_.nonzeros() + kParts * m_.rows);
   arrays.values.resize(arrays.columns.size());
-  arrays.labels.append(data_.labels().data(), data_.labels().size());
+  arrays.append_labels(data_.row_labels(), 0, data_.rows());
   std::uint64_t end = 0;
   const auto add = [&](std::uint64_t column, float value) {
     arrays.columns[end] = static_cast<std::uint32_t>(column);

@@ -23,8 +23,13 @@ namespace hinge {
 
 inline DualRows dual_rows(const Problem& problem, std::span<const double> gradient,
                           std::span<const double> alpha) {
-  return {gradient.data(), alpha.data(), problem.costs.empty() ? nullptr : problem.costs.data(),
-          alpha.size(),    problem.cost, problem.loss};
+  return {gradient.data(),
+          alpha.data(),
+          problem.costs.empty() ? nullptr : problem.costs.data(),
+          alpha.size(),
+          problem.cost,
+          problem.loss,
+          problem.targets.empty() ? nullptr : problem.targets.data()};
 }
 
 // The rows whose slack is at most `beyond`, ascending. While these are fewer than `least`, `beyond`
@@ -53,6 +58,12 @@ void choose_near(const Simd& simd, const DualRows& rows, double& beyond, std::ui
   const auto within = [&](std::uint64_t i) {
     const double upper = rows.cost * (rows.factor == nullptr ? 1 : rows.factor[i]);
     const double g = loss.full_gradient(rows.gradient[i], rows.alpha[i], upper);
+    if constexpr (Loss::kKinked) {
+      const double left = loss.left_gradient(rows.gradient[i], rows.alpha[i], upper);
+      if (rows.alpha[i] <= loss.lowest(upper)) return g <= beyond;
+      if (rows.alpha[i] >= loss.highest(upper)) return -left <= beyond;
+      return rows.alpha[i] != 0 || std::min(g, -left) <= beyond;
+    }
     if (rows.alpha[i] <= loss.lowest(upper)) return g <= beyond;
     return rows.alpha[i] < loss.highest(upper) || -g <= beyond;
   };

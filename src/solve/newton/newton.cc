@@ -38,7 +38,11 @@ class Newton {
         pool_(pool),
         best_w_(problem.dimension()),
         joined_(m.rows) {
-    for (std::uint64_t i = 0; i < m.rows; ++i) primal_ += problem.upper(i) * loss_.value(0.0);
+    for (std::uint64_t i = 0; i < m.rows; ++i) {
+      double margin = 0;
+      if constexpr (Loss::kRegression) margin = -problem.targets[i];
+      primal_ += problem.upper(i) * loss_.value(margin);
+    }
   }
 
   Solution run() {
@@ -91,7 +95,8 @@ class Newton {
     system_.emplace(problem_, simd_, pool_);
     NewtonSignedRows<Value> rows(NewtonRows<Value>(m_, simd_, pool_),
                                  {problem_.y.begin(), problem_.y.end()},
-                                 {problem_.costs.begin(), problem_.costs.end()}, problem_);
+                                 {problem_.costs.begin(), problem_.costs.end()},
+                                 {problem_.targets.begin(), problem_.targets.end()}, problem_);
     whole_.emplace(std::move(rows), problem_.cost, problem_, *system_, simd_, pool_,
                    solution_.rows_touched);
     whole_->best();
@@ -122,8 +127,13 @@ class Newton {
     double gain = 0, bent = 0;
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
       const double upper = problem_.upper(i), alpha = upper * statuses[i];
-      gain += alpha * gain_slope(loss_, 0, upper);
-      bent += alpha * alpha * loss_.dual_curvature(0, upper);
+      const double curvature = alpha * alpha * loss_.dual_curvature(0, upper);
+      if constexpr (Loss::kRegression) {
+        gain += loss_.dual_gain(alpha, upper) + curvature / 2 + alpha * problem_.targets[i];
+      } else {
+        gain += alpha * gain_slope(loss_, 0, upper);
+      }
+      bent += curvature;
     }
     const double factor = gain / (bent + problem_.square(whole_->v));
     if (!(factor > 0) || !std::isfinite(factor)) return best;
@@ -134,13 +144,13 @@ class Newton {
   // ---- The beginning: at a start, or by way of samples.
   void begin() {
     Part& part = *whole_;
-    double half_width = Tuning::kFirstHalfWidth;
+    double half_width = part.scale() * Tuning::kFirstHalfWidth;
     bool centred = false;
     if (!options_.start.empty()) {
       const Start& start = options_.start[0];
       std::ranges::copy(start.w, part.w.begin());
       part.measure_margins();
-      half_width = sample_half_width(m_.rows, problem_.dimension());
+      half_width = part.scale() * sample_half_width(m_.rows, problem_.dimension());
       centred = !start.alpha.empty();
       for (std::uint64_t i = 0; centred && i < m_.rows; ++i) {
         const double upper = problem_.upper(i);
@@ -190,7 +200,7 @@ class Newton {
       double sharpen = Tuning::kSharpen;
       iterate(part, sharpen, solved);
       whole_->w = part.w;
-      half_width = sample_half_width(size, problem_.dimension());
+      half_width = whole_->scale() * sample_half_width(size, problem_.dimension());
     }
     return !sizes.empty();
   }
@@ -281,8 +291,7 @@ class Newton {
     const double near = Tuning::kNarrowHalfWidths * 0.5 / all.steepness * sharpen_;
     std::vector<std::uint64_t> rows;
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      if (std::abs(loss_.slack(all.z[i])) <= near || all.between(i) || joined_[i] != 0)
-        rows.push_back(i);
+      if (is_near_bend(all.z[i], near) || all.between(i) || joined_[i] != 0) rows.push_back(i);
     }
     if (static_cast<double>(rows.size()) > Tuning::kNarrowRows * static_cast<double>(m_.rows)) {
       return false;
@@ -310,6 +319,13 @@ class Newton {
     narrow_ = left < Tuning::kNarrowGain * gap &&
               relative_gap() < Tuning::kNarrowAgainBelow * Tuning::kNarrowBelow;
     return true;
+  }
+
+  bool is_near_bend(double z, double near) const {
+    if constexpr (Loss::kSmooth) return true;
+    const auto breakpoints = loss_.breakpoints();
+    return std::ranges::any_of(breakpoints,
+                               [&](double place) { return std::abs(place - z) <= near; });
   }
 
   // Takes over what a part of the rows came to, as far as the primal of all rows allows.
@@ -356,7 +372,9 @@ class Newton {
     double gain = 0;
     for (std::uint64_t i = 0; i < m_.rows; ++i) {
       const double upper = problem_.upper(i);
-      gain += loss_.dual_gain(upper * part.status[i], upper);
+      const double alpha = upper * part.status[i];
+      gain += loss_.dual_gain(alpha, upper);
+      if constexpr (Loss::kRegression) gain += alpha * problem_.targets[i];
     }
     const bool free = problem_.free_bias;
     return Problem::dual(problem_.square(part.v), gain, free ? part.v[m_.features] : 0.0,

@@ -66,6 +66,15 @@ class NewtonPart {
         centre(size()),
         status(size()) {
     for (Block& block : blocks_) block.change.v.resize(system.size());
+    if constexpr (Loss::kRegression) {
+      for (std::uint64_t i = 0; i < size(); ++i) {
+        z[i] = -rows_.target(i);
+        scale_ += std::abs(z[i]) / static_cast<double>(size());
+      }
+      if (!(scale_ > 0)) scale_ = 1;
+    } else {
+      scale_ = 1;
+    }
     const std::uint64_t step = size() / Tuning::kCurvatureRows + 1;
     double squares = 0, count = 0;
     const double constant = free_ ? 0.0 : rows_.bias() * rows_.bias();
@@ -80,6 +89,8 @@ class NewtonPart {
 
   const NewtonSignedRows<Value>& rows() const { return rows_; }
   std::uint64_t size() const { return rows_.size(); }
+  // How large margins are to begin with, in which widths of corners are counted: 1 of classes.
+  double scale() const { return scale_; }
 
   double primal() const { return Problem::primal(problem_.square(w), unit_ * sums_.loss); }
   double dual() const {
@@ -109,7 +120,8 @@ class NewtonPart {
     const bool large = wanted * curvature_ > largest;
     steepness = large ? largest / curvature_ : wanted;
     for (std::uint64_t i = 0; i < size(); ++i) {
-      centre[i] = rows_.zero(i) ? -loss_.slope(0) : large ? 0.0 : Tuning::kFirstCentre;
+      const double first = large || Loss::kKinked ? 0.0 : Tuning::kFirstCentre;
+      centre[i] = rows_.zero(i) ? -loss_.slope(-rows_.target(i)) : first;
     }
     stale = true;
   }
@@ -142,7 +154,12 @@ class NewtonPart {
   }
 
   // Sets z from w, exactly; and v from the statuses.
-  void measure_margins() { score(w.data(), z.data()); }
+  void measure_margins() {
+    score(w.data(), z.data());
+    if constexpr (Loss::kRegression) {
+      for (std::uint64_t i = 0; i < size(); ++i) z[i] -= rows_.target(i);
+    }
+  }
   void measure_sum() {
     for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
       StatusChanges<Value> changes(rows_, blocks_[b].change);
@@ -268,7 +285,10 @@ class NewtonPart {
     pool_.run(blocks_.size(), [&](std::size_t b) { f(b, cuts_[b], cuts_[b + 1]); });
   }
 
-  static bool inside(double share) { return share > Loss::kLowest && share < Loss::kHighest; }
+  // Whether a share follows the margin: it is at no bound, nor at a kink of the conjugate.
+  static bool inside(double share) {
+    return share > Loss::kLowest && share < Loss::kHighest && !(Loss::kKinked && share == 0);
+  }
   SmoothedRows smoothed(std::uint64_t begin, std::uint64_t end) const {
     return {z.data() + begin, d_.data() + begin, centre.data() + begin, rows_.costs_from(begin),
             end - begin,      steepness,         problem_.loss};
@@ -324,6 +344,9 @@ class NewtonPart {
       block.between = 0;
       for (std::uint64_t i = begin; i < end; ++i) {
         const double now = spare_[i], was = status[i];
+        if constexpr (Loss::kRegression) {
+          block.sums.gain += rows_.cost(i) * now * rows_.target(i);
+        }
         block.between += static_cast<std::uint64_t>(inside(now));
         if (now == was) continue;
         changes.add(i, now - was);
@@ -393,6 +416,18 @@ class NewtonPart {
     double low = -std::numeric_limits<double>::infinity(), high = -low;
     for (std::uint64_t i = 0; i < size(); ++i) {
       if (rows_.cost(i) == 0) continue;
+      if constexpr (Loss::kKinked) {  // where y is 1
+        const double middle = centre[i] / steepness - z[i], width = problem_.loss.epsilon;
+        if (status[i] >= Loss::kHighest) {
+          high = std::min(high, middle - Loss::kHighest / steepness - width);
+        } else if (status[i] <= Loss::kLowest) {
+          low = std::max(low, middle - Loss::kLowest / steepness + width);
+        } else {
+          low = std::max(low, middle - width);
+          high = std::min(high, middle + width);
+        }
+        continue;
+      }
       const bool at_lowest = status[i] <= Loss::kLowest;
       const double room = at_lowest
                               ? loss_.dual_gradient(z[i]) - (centre[i] - Loss::kLowest) / steepness
@@ -413,7 +448,8 @@ class NewtonPart {
   double unit_;
   double total_;          // sum of c_i
   double curvature_ = 0;  // mean of u_i |x_i|^2, by a sample
-  double others_ = 0;     // sum of c_i y_i s_i over rows elsewhere; free bias
+  double scale_ = 0;
+  double others_ = 0;  // sum of c_i y_i s_i over rows elsewhere; free bias
   bool free_;
   std::size_t features_, regularised_;
   NewtonSystem& system_;

@@ -1,5 +1,5 @@
-// The rows of a part with their labels, costs and bias (part.h), and sums over rows whose statuses
-// change.
+// The rows of a part with their labels or targets, costs and bias (part.h), and sums over rows
+// whose statuses change.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +18,13 @@ namespace hinge {
 template <class Value>
 class NewtonSignedRows {
  public:
-  // `costs`: c_i, or empty: all 1.
+  // `costs`: c_i, or empty: all 1; `targets`: t_i, or empty: none.
   NewtonSignedRows(NewtonRows<Value> rows, std::vector<std::int8_t> y, std::vector<double> costs,
-                   const Problem& problem)
+                   std::vector<double> targets, const Problem& problem)
       : rows_(std::move(rows)),
         y_(std::move(y)),
         costs_(std::move(costs)),
+        targets_(std::move(targets)),
         bias_(problem.bias),
         features_(problem.data->features()) {}
 
@@ -36,6 +37,7 @@ class NewtonSignedRows {
     return costs_.empty() ? nullptr : costs_.data() + begin;
   }
   std::span<const double> costs() const { return costs_; }
+  double target(std::uint64_t i) const { return targets_.empty() ? 0.0 : targets_[i]; }
   double total_cost() const {
     return costs_.empty() ? static_cast<double>(size())
                           : std::accumulate(costs_.begin(), costs_.end(), 0.0);
@@ -50,9 +52,12 @@ class NewtonSignedRows {
                         Pool& pool) const {
     std::vector<std::int8_t> y(chosen.size());
     std::vector<double> costs(costs_.empty() ? 0 : chosen.size());
+    std::vector<double> targets(targets_.empty() ? 0 : chosen.size());
     for (std::size_t k = 0; k < chosen.size(); ++k) y[k] = y_[chosen[k]];
     for (std::size_t k = 0; k < costs.size(); ++k) costs[k] = costs_[chosen[k]];
-    return {NewtonRows<Value>(rows_, chosen, pool), std::move(y), std::move(costs), problem};
+    for (std::size_t k = 0; k < targets.size(); ++k) targets[k] = targets_[chosen[k]];
+    return {NewtonRows<Value>(rows_, chosen, pool), std::move(y), std::move(costs),
+            std::move(targets), problem};
   }
 
   // out[i] = y_i <s, x_i> of the rows from begin to end.
@@ -66,7 +71,7 @@ class NewtonSignedRows {
  private:
   NewtonRows<Value> rows_;
   std::vector<std::int8_t> y_;
-  std::vector<double> costs_;
+  std::vector<double> costs_, targets_;
   double bias_;
   std::size_t features_;
 };

@@ -75,7 +75,7 @@ class SmoothNewton {
     system_.emplace(problem_, simd_, pool_);
     NewtonSignedRows<Value> rows(NewtonRows<Value>(m_, simd_, pool_),
                                  {problem_.y.begin(), problem_.y.end()},
-                                 {problem_.costs.begin(), problem_.costs.end()}, problem_);
+                                 {problem_.costs.begin(), problem_.costs.end()}, {}, problem_);
     whole_.emplace(std::move(rows), problem_.cost, problem_, *system_, simd_, pool_,
                    solution_.rows_touched);
     if (options_.resume.empty()) {

@@ -79,7 +79,8 @@ TEST_P(DescentContract, GradientsAreThoseOfEachRow) {
                             .offsets = offsets.data(),
                             .columns = columns.data(),
                             .values = values.data()};
-  descent_loops(simd(), LossKind::hinge).gradients(m, 1, 4, y.data(), w.data(), 0.25, out.data());
+  descent_loops(simd(), LossKind::hinge)
+      .gradients(m, 1, 4, y.data(), nullptr, w.data(), 0.25, out.data());
   for (std::uint64_t i = 1; i < 4; ++i) {
     const double score = testing::reference_dot(row_of(m, i), w.data()) + 0.25;
     EXPECT_TRUE(testing::same_bits(out[i - 1], y[i] * score - 1)) << i;
