@@ -220,4 +220,9 @@ std::string metrics_table(std::span<const double> costs, std::span<const Metrics
 // Text on stdout, checked: a full disk behind a redirection is an error.
 Result<void> print(const std::string& text);
 
+// What `train -C` prints of each cost, and of the best (cost_search.cc).
+std::string trial_text(const CostTrial& trial, const TrainOptions& options);
+std::string search_text(const CostSearch& search, const TrainOptions& options);
+Json search_json(const CostSearch& search, const TrainOptions& options, int folds);
+
 }  // namespace hinge::cli

@@ -277,33 +277,19 @@ int Train::run_folds() {
 int Train::run_search() {
   data.read.threads = options.threads;
   data.read.memory = options.memory;
+  data.read.real_labels = is_regression(options.loss);
   const Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return reporter.fail(rows.error());
   if (Result<void> r = check_labels(*rows); !r.ok()) return reporter.fail(r.error());
   const auto tell = [&](const CostTrial& trial) {
     say_loss();
-    if (json) return;
-    static_cast<void>(print(
-        fmt::format("log2c={:7.2f}\trate={:g}\n", std::log2(trial.cost), 100 * trial.accuracy)));
+    if (!json) static_cast<void>(print(trial_text(trial, options)));
   };
   const Result<CostSearch> search = hinge::find_cost(*rows, folds, given("cost") ? options.cost : 0,
                                                      options, {.stop = &stop_flag()}, tell);
   if (!search.ok()) return reporter.fail(search.error());
-  std::string text = fmt::format("Best C = {:g}  CV accuracy = {:g}%\n", search->best.cost,
-                                 100 * search->best.accuracy);
-  if (json) {
-    Json trials = Json::list();
-    for (const CostTrial& trial : search->trials) {
-      trials.push_back({{"cost", trial.cost}, {"accuracy", trial.accuracy}});
-    }
-    const Json object = {{"cost", search->best.cost},
-                         {"accuracy", search->best.accuracy},
-                         {"folds", folds},
-                         {"rows", rows->rows()},
-                         {"trials", trials}};
-    text = object.dump() + "\n";
-  }
-  const Result<void> printed = print(text);
+  const Result<void> printed = print(json ? search_json(*search, options, folds).dump() + "\n"
+                                          : search_text(*search, options));
   return printed.ok() ? 0 : reporter.fail(printed.error());
 }
 

@@ -14,9 +14,8 @@ _NARROW = 500  # columns, of which newton makes a matrix in no time
 class ExactFit:
     """Options of the exact solvers. Goes before the class that fits; every parameter named here is one of the estimator."""
 
-    _parameters = {"cost": "C", "loss": "loss", "bias": "intercept", "gap-absolute": "gap_absolute",
-                   "gap-per-row": "gap_per_row", "target": "target", "solver": "solver",
-                   "class-weight": "class_weight", "max-passes": "max_iter", "time-limit": "time_limit",
+    _parameters = {"cost": "C", "bias": "intercept", "gap-absolute": "gap_absolute", "gap-per-row": "gap_per_row",
+                   "target": "target", "solver": "solver", "max-passes": "max_iter", "time-limit": "time_limit",
                    "threads": "n_jobs", "seed": "random_state"}
 
     # Names of scikit-learn's solvers that are read as "auto".

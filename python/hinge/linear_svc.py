@@ -114,7 +114,7 @@ class LinearSVC(ExactFit, LinearClassifier):
     """
 
     _losses = ("hinge", "squared_hinge")
-    _parameters = ExactFit._parameters | {"planes": "planes", "mu": "mu", "reject": "reject"}
+    _parameters = ExactFit._parameters | {"loss": "loss", "class-weight": "class_weight", "planes": "planes", "mu": "mu", "reject": "reject"}
 
     def __init__(self, C: float = 1.0, *, loss: Literal["hinge", "squared_hinge"] = "hinge", penalty: str = "l2",
                  dual: bool | str = "auto", fit_intercept: bool = True,

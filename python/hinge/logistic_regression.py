@@ -94,6 +94,7 @@ class LogisticRegression(ExactFit, LinearClassifier):
     """
 
     _losses = ("logistic",)
+    _parameters = ExactFit._parameters | {"class-weight": "class_weight"}
     _foreign_solvers = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
 
     def __init__(self, C: float = 1.0, *, penalty: str = "l2", dual: bool | str = "auto", fit_intercept: bool = True,

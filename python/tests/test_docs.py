@@ -13,7 +13,8 @@ import pytest
 import hinge
 
 SOURCES = pathlib.Path(__file__).resolve().parents[2]
-MODULES = ["hinge", "hinge.data", "hinge.errors", "hinge.linear_svc", "hinge.model", "hinge.pegasos", "hinge.plot"]
+MODULES = ["hinge", "hinge.data", "hinge.errors", "hinge.linear_svc", "hinge.linear_svr", "hinge.logistic_regression",
+           "hinge.model", "hinge.pegasos", "hinge.plot"]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -45,7 +46,7 @@ def test_documents(name, least, tmp_path, monkeypatch, two):
 
 
 def test_parameters_are_documented():
-    for estimator in (hinge.LinearSVC, hinge.PegasosClassifier):
+    for estimator in (hinge.LinearSVC, hinge.LinearSVR, hinge.LogisticRegression, hinge.PegasosClassifier):
         for name in inspect.signature(estimator).parameters:
             assert re.search(rf"^    (\w+, )*{name}(, \w+)*( :|$)", estimator.__doc__, re.MULTILINE), name
         assert set(estimator._parameters.values()) <= set(inspect.signature(estimator).parameters)

@@ -15,7 +15,8 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks([hinge.LinearSVC(), hinge.LinearSVC(loss="squared_hinge"),
-                          hinge.LogisticRegression(), hinge.PegasosClassifier()],
+                          hinge.LogisticRegression(), hinge.LinearSVR(),
+                          hinge.LinearSVR(loss="squared_epsilon_insensitive"), hinge.PegasosClassifier()],
                          expected_failed_checks=expected_failures)
 def test_check(estimator, check):
     check(estimator)

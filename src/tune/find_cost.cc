@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "hinge/train.h"
+#include "objective/problem.h"
 
 namespace hinge {
 namespace {
@@ -29,13 +30,33 @@ double largest_square(const Dataset& data, const TrainOptions& options) {
   return largest;
 }
 
+double power_of_two_below(double cost) {
+  return std::exp2(std::floor(std::log2(cost)));
+}
+
 // |y <w,x>| is at most |w| |x|, and w at most C times the rows, their length, and the slope of the
 // loss at 0.
 double first_cost(const Dataset& data, const TrainOptions& options) {
   const double slope = options.loss == LossKind::squared_hinge ? 2 : 1;
   const double most = slope * static_cast<double>(data.rows()) * largest_square(data, options);
-  const double cost = most > 0 ? std::exp2(std::floor(-std::log2(most))) : 1;
-  return std::clamp(cost, 0x1p-500, CostSearch::kLargest);
+  return most > 0 ? power_of_two_below(1 / most) : 1;
+}
+
+// As LIBLINEAR has it for its -s 11: where w = 0 is within a part of 0.1 of the optimum.
+double first_cost_of_regression(const Dataset& data, const TrainOptions& options) {
+  constexpr double kPart = 0.1;
+  double targets = 0, loss = 0;
+  for (const double target : targets_of(data)) {
+    const double missed = std::max(0.0, std::abs(target) - options.epsilon);
+    targets += std::abs(target);
+    loss += missed * missed;
+  }
+  const double most = 8 * targets * targets * largest_square(data, options);
+  return loss > 0 && most > 0 ? power_of_two_below(kPart * kPart * loss / most) : 1;
+}
+
+bool is_better(const CostTrial& trial, const CostTrial& than) {
+  return trial.accuracy > than.accuracy || trial.squared_error < than.squared_error;
 }
 
 // Whether further costs are worth a try.
@@ -43,7 +64,7 @@ bool goes_on(const CostSearch& search) {
   const std::vector<CostTrial>& trials = search.trials;
   const auto since = static_cast<std::size_t>(std::ranges::count_if(
       trials, [&](const CostTrial& trial) { return trial.cost > search.best.cost; }));
-  return since < kPatience || !(search.best.accuracy > trials.front().accuracy);
+  return since < kPatience || !is_better(search.best, trials.front());
 }
 
 }  // namespace
@@ -61,22 +82,31 @@ Result<CostSearch> find_cost(const Dataset& data, int folds, double first,
            "costs, "
            "which cross-validation compares");
     }
-    if (!(first >= 0) || first > CostSearch::kLargest) {
-      fail("usage.value", fmt::format("costs are tried up to {}, from a number > 0, not from {}",
-                                      CostSearch::kLargest, first));
+    const bool regression = is_regression(options.loss);
+    const double largest = regression ? CostSearch::kLargestOfRegression : CostSearch::kLargest;
+    if (!(first >= 0) || first > largest) {
+      fail("usage.value",
+           fmt::format("costs are tried up to {}, from a number > 0, not from {}", largest, first));
     }
-    double cost = first > 0 ? first : first_cost(data, options);
+    double cost = first;
+    if (cost == 0) {
+      cost = regression ? first_cost_of_regression(data, options) : first_cost(data, options);
+      cost = std::clamp(cost, 0x1p-500, largest);
+    }
     CostSearch search;
-    while (cost <= CostSearch::kLargest && (search.trials.empty() || goes_on(search))) {
+    while (cost <= largest && (search.trials.empty() || goes_on(search))) {
       TrainOptions some = options;
       some.cost = cost;
-      for (; some.path.size() < kPatience && cost <= CostSearch::kLargest; cost *= 2) {
+      for (; some.path.size() < kPatience && cost <= largest; cost *= 2) {
         some.path.push_back(cost);
       }
       const std::vector<Metrics> found = take(cross_validate_path(data, folds, some, control));
       for (std::size_t k = 0; k < found.size(); ++k) {
-        const CostTrial trial = {some.path[k], found[k].accuracy};
-        if (search.trials.empty() || trial.accuracy > search.best.accuracy) search.best = trial;
+        CostTrial trial = {.cost = some.path[k], .accuracy = found[k].accuracy};
+        if (const auto& numbers = found[k].regression) {
+          trial.squared_error = numbers->rmse * numbers->rmse;
+        }
+        if (search.trials.empty() || is_better(trial, search.best)) search.best = trial;
         search.trials.push_back(trial);
         if (tell) tell(trial);
       }

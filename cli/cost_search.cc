@@ -1,0 +1,50 @@
+// What `train -C` says, in LIBLINEAR's words.
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "cli.h"
+
+namespace hinge::cli {
+namespace {
+
+// What is measured, and of a trial how much: of classes what is right, of numbers what is missed.
+const char* measure_of(const TrainOptions& options) {
+  return is_regression(options.loss) ? "squared_error" : "accuracy";
+}
+double measured(const CostTrial& trial, const TrainOptions& options) {
+  return is_regression(options.loss) ? trial.squared_error : trial.accuracy;
+}
+
+}  // namespace
+
+std::string trial_text(const CostTrial& trial, const TrainOptions& options) {
+  const double log_cost = std::log2(trial.cost);
+  if (!is_regression(options.loss)) {
+    return fmt::format("log2c={:7.2f}\trate={:g}\n", log_cost, 100 * trial.accuracy);
+  }
+  return fmt::format("log2c={:7.2f}\tp={:7.2f}\tMean squared error={:g}\n", log_cost,
+                     options.epsilon, trial.squared_error);
+}
+
+std::string search_text(const CostSearch& search, const TrainOptions& options) {
+  if (!is_regression(options.loss)) {
+    return fmt::format("Best C = {:g}  CV accuracy = {:g}%\n", search.best.cost,
+                       100 * search.best.accuracy);
+  }
+  return fmt::format("Best C = {:g} Best p = {:g}  CV MSE = {:g}\n", search.best.cost,
+                     options.epsilon, search.best.squared_error);
+}
+
+Json search_json(const CostSearch& search, const TrainOptions& options, int folds) {
+  Json trials = Json::list();
+  for (const CostTrial& trial : search.trials) {
+    trials.push_back({{"cost", trial.cost}, {measure_of(options), measured(trial, options)}});
+  }
+  return {{"cost", search.best.cost},
+          {measure_of(options), measured(search.best, options)},
+          {"folds", folds},
+          {"trials", trials}};
+}
+
+}  // namespace hinge::cli
