@@ -51,6 +51,10 @@ class NewtonHessian {
   }
   void archive(Archive& archive) { archive(products_); }
 
+  // For a loss without corners, whose steps need not be exact: where there is no matrix, products
+  // end by what they gain, and columns that bend F little are taken for as bent as I.
+  void end_by_gain() { by_gain_ = !system_.factors(); }
+
   // The rows now between their bounds.
   template <class Between>
   void list(const Between& between) {
@@ -132,10 +136,15 @@ class NewtonHessian {
     for (std::size_t j = 0; j < g.size(); ++j) {
       diagonal[j] = curvature * diagonal_[j] + (free_ && j == features_ ? 0 : 1);
       if (!(diagonal[j] > 0)) diagonal[j] = 1;
+      if (by_gain_) diagonal[j] += (1 / NewtonTuning::kOfDiagonal - 1);
     }
     const std::uint64_t products = conjugate_gradients(
         [&](const std::vector<double>& x, std::vector<double>& y) { multiply(curvature, x, y); },
-        diagonal, g, {.residual = residual, .products = most}, go, s);
+        diagonal, g,
+        {.residual = residual,
+         .products = most,
+         .gain = by_gain_ ? NewtonTuning::kProductGain : 0.0},
+        go, s);
     products_ = std::min(products, most);
     return products <= most || !system_.factors();
   }
@@ -210,6 +219,7 @@ class NewtonHessian {
   bool sum_is_old_ = true;            // unless it is to be made anew
   std::vector<double> diagonal_;      // of the sum, for products; empty: not known
   std::uint64_t products_ = 0;        // that the last solution took
+  bool by_gain_ = false;
 };
 
 }  // namespace hinge

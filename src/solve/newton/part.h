@@ -65,6 +65,7 @@ class NewtonPart {
         z(size()),
         centre(size()),
         status(size()) {
+    if constexpr (Loss::kSmooth) hessian_.end_by_gain();
     for (Block& block : blocks_) block.change.v.resize(system.size());
     const std::uint64_t step = size() / Tuning::kCurvatureRows + 1;
     double squares = 0, count = 0;

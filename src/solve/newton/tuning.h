@@ -142,6 +142,12 @@ struct NewtonTuning {
   // loose ones only follow the steepest of F (250 rows of 1000 columns, C = 1e6: a gap of 0.998
   // after 1002 steps, and no end). No corner is sharpened there that would bring steps to an end.
   static constexpr double kResidualLess = 0.1, kLeastResidual = 1e-12, kSlowFall = 0.25;
+  // With a smooth loss and no matrix they end, too, once one more gains less than this share of
+  // what they gained on average, and are scaled by the diagonal with so much of it: 1 of I less
+  // this share, and this share of the diagonal. At C = 100 and a gap of 1e-3 ccat took 1,480 passes
+  // in 12 steps without either, 330 in 17 with the first, and takes 213 in 23; imdb 1,460 without
+  // and 221 to a gap of 1e-4. (At 0.3 in place of the first, 186 and 265, in 30 and 42 steps.)
+  static constexpr double kProductGain = 0.1, kOfDiagonal = 0.01;
   // So many pairs of entries of a row without columns, and with them, are added to the matrix in
   // one unit of work.
   static constexpr double kSumFull = 40, kSumSparse = 4;
