@@ -210,7 +210,7 @@ class Paper:
             "date": datetime.date.today().isoformat(), "cpu": cpu, "cores": len(os.sched_getaffinity(0)),
             "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"), "hinge": version, "mode": a.mode,
             "repeat": a.repeat, "time_limit": a.time_limit, "cpa_limit": a.cpa_limit, "costs_limit": a.costs_limit,
-            "once_above": a.once_above,
+            "once_above": a.once_above, "note": a.note,
             "costs": sorted({*self.results.all["about"].get("costs", ()), *a.costs}, key=float)})
 
     def run(self):
@@ -390,6 +390,7 @@ def parser():
     made.add_argument("--data", default=f"{ROOT}/../shared/data", help="folder of the real sets")
     made.add_argument("--work", help="folder of unpacked and generated sets (default build/bench/paper, by size)")
     made.add_argument("--results", help="JSON file (default build/bench/paper-quick.json, paper.json, paper-full.json)")
+    made.add_argument("--note", help="a sentence for the page: how it was measured")
     made.add_argument("--docs", default=f"{ROOT}/docs", help="folder of papers.md and papers/ with its figures")
     return made
 

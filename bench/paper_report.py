@@ -485,6 +485,7 @@ def markdown(results, folder):
     mode = {"quick": "This is the quick run: four sets, one of them smaller than published.",
             "usual": "Generated sets stand for CCAT and COV1 with a part of the published rows.",
             "full": "Generated sets have their published size."}[about["mode"]]
+    note = f" {about['note']}" if about.get("note") else ""
     return "\n".join([
         "# The active-set paper, measured again", "", paragraph("""
         Xiao F., Zhou J.: Active Set Based Cutting Plane Algorithm for SVM. Acta Electronica Sinica 41(4), 2013, is what `--solver active`
@@ -494,7 +495,7 @@ def markdown(results, folder):
         `make paper` (bench/paper.py) wrote this page, never a hand; `make paper-report` writes it again from its results. {mode}
         Measured {about['date']} with {about['hinge']} on {about['cores']} cores of {about['cpu']},
         {about['memory_bytes'] / 2**30:.0f} GiB; {about['time_limit']:g} s at most for one run, {about['costs_limit']:g} s in
-        Figure 2, {about['cpa_limit']:g} s for `cpa`."""), "",
+        Figure 2, {about['cpa_limit']:g} s for `cpa`.{note}"""), "",
         "## T1 + T2, ratios", "", paragraph(f"""
         [12] over the active set: published, from Table 3, in brackets what the unrounded figures may have been; libocas over `active`
         with {PLANES} planes, at the same proved gap; and [12] as the paper has it, with {PLANES} planes. Bold: less than published.

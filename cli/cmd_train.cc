@@ -444,8 +444,9 @@ int Train::run() {
   ready = ranks().agree(ready.ok() ? prepare() : ready);
   if (!ready.ok()) return reporter.fail(ready.error(), outcome);
   if (options.loss != LossKind::hinge) {
-    reporter.log(fmt::format("loss {}: 1/2|w|^2 + C sum max(0, 1 - y <w,x>)^2 is minimised",
-                             to_string(options.loss)));
+    reporter.log(fmt::format(
+        "loss {}: 1/2|w|^2 + C sum {} is minimised", to_string(options.loss),
+        options.loss == LossKind::logistic ? "log(1 + exp(-y <w,x>))" : "max(0, 1 - y <w,x>)^2"));
   }
   if (folds != 0) return run_folds();
   data.read.threads = options.threads;

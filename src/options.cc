@@ -28,7 +28,8 @@ constexpr std::string_view kCpus[] = {"auto", "scalar", "avx2", "avx512"};
 
 std::span<const std::string_view> loss_names() {
   static const std::string_view names[] = {to_string(LossKind::hinge),
-                                           to_string(LossKind::squared_hinge)};
+                                           to_string(LossKind::squared_hinge),
+                                           to_string(LossKind::logistic)};
   return names;
 }
 
@@ -161,17 +162,16 @@ Row on_or_off(const OptionInfo& info, Set set, OptionGroup group) {
 std::optional<LossKind> loss_of_liblinear(std::string_view number) {
   if (number == "1" || number == "2") return LossKind::squared_hinge;
   if (number == "3") return LossKind::hinge;
+  if (number == "0" || number == "7") return LossKind::logistic;
   return {};
 }
 
 // What LIBLINEAR's other solvers minimise, for those who come from there.
 std::string_view liblinear_loss(std::string_view number) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"0", "L2-regularised logistic regression (primal)"},
       {"4", "multi-class SVM by Crammer and Singer"},
       {"5", "the squared hinge loss, L1-regularised"},
       {"6", "L1-regularised logistic regression"},
-      {"7", "L2-regularised logistic regression (dual)"},
       {"11", "support vector regression"},
       {"12", "support vector regression"},
       {"13", "support vector regression"},
@@ -187,7 +187,8 @@ std::string solver_range() {
 Solver solver(const Given& given) {
   if (const std::string_view loss = liblinear_loss(given.text); !loss.empty()) {
     fail("usage.value", fmt::format("--{}: LIBLINEAR's -s {} is {}; hinge minimises the hinge "
-                                    "loss, LIBLINEAR's -s 3, and the squared hinge, its -s 1 and 2",
+                                    "loss, LIBLINEAR's -s 3, the squared hinge, its -s 1 and 2, "
+                                    "and the logistic loss, its -s 0 and 7",
                                     given.name, given.text, loss));
   }
   if (loss_of_liblinear(given.text)) return Solver::automatic;
@@ -338,13 +339,13 @@ std::vector<Row> make_rows() {
                 "pegasos is good soon and exact late: its gap falls "
                 "like 1/epochs, so 0.001 is the job of the others; cpa to focus are cutting "
                 "planes, focus mostly the fastest of them; LIBLINEAR's -s 3 means auto, its -s 1 "
-                "and 2 auto with --loss squared_hinge"},
+                "and 2 auto with --loss squared_hinge, its -s 0 and 7 with --loss logistic"},
        .range = solver_range(),
        .set = set_solver},
       choice({"loss", "", "NAME", "", "hinge",
-              "max(0, 1 - z), z the margin of a row, or its square, which LIBLINEAR and "
-              "scikit-learn take unless told otherwise; the square: solvers auto, dual, newton and "
-              "pegasos, without kernels"},
+              "max(0, 1 - z), z the margin of a row; its square, which LIBLINEAR and scikit-learn "
+              "take unless told otherwise; or log(1 + exp(-z)), of which probabilities are made; "
+              "these two: solvers auto, dual, newton and pegasos, without kernels"},
              loss_names(), [](Options& o, std::size_t place) { o.loss = LossKind(place); }),
       {.info = {"bias", "B", "S", "", "none",
                 "free: an intercept that is not regularised; a number: append the constant "
@@ -520,9 +521,10 @@ std::string_view to_string(Solver solver) {
 
 Result<Solver> parse_solver(std::string_view name, std::string_view text) {
   return guard([&] {
-    if (loss_of_liblinear(text).value_or(LossKind::hinge) != LossKind::hinge) {
-      fail("usage.value", fmt::format("--{}: LIBLINEAR's -s {} is auto with --loss squared_hinge",
-                                      name, escape(text)));
+    const LossKind loss = loss_of_liblinear(text).value_or(LossKind::hinge);
+    if (loss != LossKind::hinge) {
+      fail("usage.value", fmt::format("--{}: LIBLINEAR's -s {} is auto with --loss {}", name,
+                                      escape(text), to_string(loss)));
     }
     return solver({.name = name, .expected = solver_range(), .text = text});
   });

@@ -106,7 +106,7 @@ void check_solver(const TrainOptions& o) {
 
 Result<void> validate(const TrainOptions& o) {
   return guard([&] {
-    check(o.loss <= LossKind::squared_hinge, "loss: expected hinge or squared_hinge");
+    check(o.loss <= LossKind::logistic, "loss: expected hinge, squared_hinge or logistic");
     check_in(kPositive, o.cost, "cost");
     if (o.lambda != 0) check_in(kPositive, o.lambda, "lambda");
     if (o.path.size() > kPath.most ||

@@ -341,7 +341,8 @@ TEST(Options, Losses) {
   EXPECT_EQ(TrainOptions().loss, LossKind::hinge);
   EXPECT_EQ(with("loss", "hinge").loss, LossKind::hinge);
   EXPECT_EQ(with("loss", "squared_hinge").loss, LossKind::squared_hinge);
-  expect_refused("loss", {"", "squared-hinge", "logistic", "0", "Hinge"});
+  EXPECT_EQ(with("loss", "logistic").loss, LossKind::logistic);
+  expect_refused("loss", {"", "squared-hinge", "log", "0", "Hinge"});
   TrainOptions options;
   options.loss = static_cast<LossKind>(7);
   EXPECT_EQ(validate(options).error().id, "usage.value");

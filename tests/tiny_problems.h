@@ -1,9 +1,11 @@
 // Problems small enough to solve by hand. Each comes with its optimum P* = D*, the optimal w
 // and a dual point, and the derivation. P(w) = 1/2|w|^2 + C sum_i c_i max(0, 1 - y_i <w,x_i>), or
-// the squares of these, in which D(a) has - a_i^2/4U_i besides; with a free bias b the margin is
-// y_i (<w,x_i> + b), and sum_i y_i alpha_i = 0.
+// the squares of these, in which D(a) has - a_i^2/4U_i besides, or log(1 + e^-z), in which it has
+// the entropies of a_i/U_i times U_i; with a free bias b the margin is y_i (<w,x_i> + b), and sum_i
+// y_i alpha_i = 0.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -76,7 +78,15 @@ inline TinyProblem squared(TinyProblem tiny) {
   return tiny;
 }
 
+inline TinyProblem logistic(TinyProblem tiny) {
+  tiny.loss = LossKind::logistic;
+  return tiny;
+}
+
 inline std::vector<TinyProblem> tiny_problems() {
+  // Places where the logistic function has values that one can write: s(ln 2) = 2/3.
+  const double two = std::log(2.0), three = std::log(3.0), half = std::log(1.5);
+  const double e = std::exp(1.0);
   return {
       // Two points at +1 and -1. P = w^2/2 + 2 max(0, 1-w). Left of 1 the slope is w - 2 < 0, right
       // of
@@ -200,6 +210,78 @@ inline std::vector<TinyProblem> tiny_problems() {
                {0, 1.0 / 3},
                {4.0 / 3, 4.0 / 3, 8.0 / 3},
                true}),
+
+      // The logistic loss, in which a_i = U_i s(-z_i) at the optimum, s(t) = 1/(1 + e^-t).
+      //
+      // Two points at +1 and -1: P = w^2/2 + 2 C log(1 + e^-w), w = 2 C/(1 + e^w), which is 1 with
+      // 2 C = 1 + e.
+      logistic({"separable, logistic",
+                {{1}, {-1}},
+                {1, -1},
+                {},
+                (1 + e) / 2,
+                0,
+                0.5 + (1 + e) * std::log1p(1 / e),
+                {1},
+                {0.5, 0.5}}),
+
+      // The same point with both labels: w = C (3 s(-w) - s(w)), where w = ln 2: C (3/3 - 2/3).
+      logistic({"contradiction with weights, logistic",
+                {{1}, {1}},
+                {1, -1},
+                {3, 1},
+                3 * two,
+                0,
+                two * two / 2 + 3 * two * (3 * half + three),
+                {two},
+                {3 * two, 2 * two}}),
+
+      // A row of zeros loses C ln 2 whatever w is, with C/2 for its variable. The others: w = 4 C
+      // s(-2w), where w = ln 2 / 2: 4/3 C.
+      logistic({"row of zeros, logistic",
+                {{0}, {2}, {-2}},
+                {1, 1, -1},
+                {},
+                3 * two / 8,
+                0,
+                two * two / 8 + 3 * two / 8 * (two + 2 * half),
+                {two / 2},
+                {3 * two / 16, two / 8, two / 8}}),
+
+      // The coordinates part: w_j = C s(-w_j), where that is ln 2: C/3.
+      logistic({"constant feature, logistic",
+                {{1, 0}, {0, 1}},
+                {1, -1},
+                {},
+                3 * two,
+                2,
+                two * two + 6 * two * half,
+                {two, -two, 0},
+                {two, two}}),
+
+      // Free bias: points 9 and 11, halfway at 10, are +1 and -1 from there: w = 2 C s(-w).
+      logistic({"far from 0, logistic",
+                {{11}, {9}},
+                {1, -1},
+                {},
+                1.5 * two,
+                1,
+                two * two / 2 + 3 * two * half,
+                {two, -10 * two},
+                {two / 2, two / 2},
+                true}),
+
+      // Only rows of zeros: 2 s(-b) = s(b), b = ln 2.
+      logistic({"only a bias, logistic",
+                {{0}, {0}, {0}},
+                {1, 1, -1},
+                {},
+                1,
+                1,
+                2 * half + three,
+                {0, two},
+                {1.0 / 3, 1.0 / 3, 2.0 / 3},
+                true}),
   };
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks the certificate of a hinge model in exact arithmetic. Shares no code with hinge: it knows the formats of
 docs/formats.md and the formulas of docs/math.md, and rounds nothing but the square root in the bound of a free bias
-(upwards) and the kernels exp and tanh (both ways).
+(upwards), the kernels exp and tanh (both ways), and the logarithms of the logistic loss (to the side that is safe, after
+150 digits).
 
     tools/check_exact.py MODEL DATA [--weights FILE] [--json]
 
@@ -45,7 +46,7 @@ class CannotRead(Exception):
 
 ARRAY_TYPES = {"U8": "B", "U32": "I", "U64": "Q", "I64": "q", "F32": "f", "F64": "d"}
 DECOMPRESSORS = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ\0": lzma.decompress}
-LOSSES = ("hinge", "squared_hinge")
+LOSSES = ("hinge", "squared_hinge", "logistic")
 DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 WHOLE = re.compile(r"[+-]?[0-9]+")
 
@@ -389,6 +390,43 @@ def exp_of_minus(above, shift, bits):
     return max(0, below - 1), below + 2
 
 
+DIGITS = 150
+TINY = decimal.Decimal(f"1e-{DIGITS // 2}")  # below it x is log(1 + x), but for half of its square
+MORE, LESS = decimal.Decimal(f"1.{'0' * (DIGITS - 20)}1"), decimal.Decimal(f"0.{'9' * (DIGITS - 20)}")
+
+
+def rounding(where):
+    return decimal.localcontext(decimal.Context(prec=DIGITS, rounding=where))
+
+
+def as_decimal(number):
+    """Rounded as the context says."""
+    return decimal.Decimal(number.numerator) / decimal.Decimal(number.denominator)
+
+
+def logistic_from_above(margin):
+    """A decimal that is not below log(1 + exp(-margin)). (exp and ln are rounded to nearest, whatever the context says.)"""
+    with rounding(decimal.ROUND_CEILING):
+        power = max((-as_decimal(abs(margin))).exp() * MORE, decimal.Decimal("1e-99999"))
+        log = power if power < TINY else (1 + power).ln() * MORE
+        return log + as_decimal(max(Fraction(0), -margin))
+
+
+def entropy_from_below(alpha, upper):
+    """A decimal that is not above U times the entropy of alpha/U."""
+    small = min(alpha, upper - alpha)
+    if small == 0:
+        return decimal.Decimal(0)
+    with rounding(decimal.ROUND_FLOOR):
+        least = as_decimal(small / upper)
+    with rounding(decimal.ROUND_CEILING):
+        share, rest = as_decimal(small / upper), 1 - least
+    with rounding(decimal.ROUND_FLOOR):
+        of_share = -share.ln() * LESS
+        of_rest = least if least < TINY else -rest.ln() * LESS
+        return as_decimal(small) * of_share + as_decimal(upper - small) * of_rest
+
+
 def with_digits(number, digits=17):
     """A rational number as a decimal of so many digits."""
     if number == 0:
@@ -425,7 +463,7 @@ class Common:
 
 
 class Plane(Common):
-    """Without a kernel, with either loss. The bias is the weight of a constant feature, whose column is None."""
+    """Without a kernel, with any loss. The bias is the weight of a constant feature, whose column is None."""
 
     def __init__(self, model, rows):
         super().__init__(model, rows)
@@ -451,18 +489,40 @@ class Plane(Common):
     def primal(self, problem):
         weights, shift = self.weights(problem)
         one = 1 << shift + self.shift
-        loss = 0
+        loss, logistic = 0, Fraction(0)
         for row, y, upper in zip(self.rows, self.signs(problem), self.upper):
             margin = y * sum(weights.get(column, 0) * value for column, value in row)
-            if margin < one:
+            if self.model.loss == "logistic":
+                logistic += self.logistic(margin, shift, upper)
+            elif margin < one:
                 loss += upper * (one - margin) ** self.power
         regularised = (w for column, w in weights.items() if column is not None or not self.model.free_bias)
-        return (over(sum(w * w for w in regularised), 2 * shift + 1) +
+        return (over(sum(w * w for w in regularised), 2 * shift + 1) + logistic +
                 over(loss, self.upper_shift + self.power * (shift + self.shift)))
 
+    def logistic(self, margin, shift, upper):
+        """Not below the loss of a row, as a multiple of the smallest of numbers that would matter."""
+        if upper == 0:
+            return Fraction(0)
+        with rounding(decimal.ROUND_CEILING):
+            return Fraction(logistic_from_above(over(margin, shift + self.shift)) * as_decimal(over(upper, self.upper_shift)))
+
+    def farthest(self, problem, primal):
+        """Not below |b| at the optimum: 1 + sqrt(2 P) max |x|, with the logistic loss P/min(U+, U-) in the place of 1."""
+        by_rows = root_from_above(2 * primal * over(self.longest, 2 * self.shift))
+        if self.model.loss != "logistic":
+            return 1 + by_rows
+        sides = [sum(upper for y, upper in zip(self.signs(problem), self.upper) if y == sign) for sign in (-1, 1)]
+        return primal / over(min(sides), self.upper_shift) + by_rows if min(sides) > 0 else None
+
     def bound(self, problem, alpha, primal):
+        logistic = None
+        if self.model.loss == "logistic":
+            with rounding(decimal.ROUND_FLOOR):
+                logistic = Fraction(sum((entropy_from_below(Fraction(a), Fraction(upper))
+                                         for a, upper in zip(alpha, self.uppers)), decimal.Decimal(0)))
         alpha, shift = scaled(alpha)
-        gain = over(sum(alpha), shift)
+        gain = over(sum(alpha), shift) if logistic is None else logistic
         if self.power == 2:  # less alpha^2 / 4U
             gain -= sum(Fraction(a * a << self.upper_shift, upper << 2 * shift + 2)
                         for a, upper in zip(alpha, self.upper) if a != 0)
@@ -473,9 +533,12 @@ class Plane(Common):
             for column, value in row:
                 point[column] = point.get(column, 0) + y * a * value
         left = 0
-        if self.model.free_bias:  # sum alpha y should be 0; |b| at the optimum is not above 1 + sqrt(2 P) max |x|
+        if self.model.free_bias:  # sum alpha y should be 0; what is left of it costs as much times |b| at the optimum
             left = over(abs(point.pop(None, 0)), shift + self.shift)
-            left *= 1 + root_from_above(2 * primal * over(self.longest, 2 * self.shift)) if left else 0
+            farthest = self.farthest(problem, primal) if left else 0
+            if farthest is None:
+                return Fraction(0)  # there is no optimum
+            left *= farthest
         return gain - over(sum(v * v for v in point.values()), 2 * (shift + self.shift) + 1) - left
 
 

@@ -9,7 +9,8 @@ namespace hinge {
 // Of a margin z = y <w, x> (docs/math.md):
 //   hinge           max(0, 1 - z)
 //   squared_hinge   max(0, 1 - z)^2, which has no corner, and costs a row far inside more
-enum class LossKind : std::uint8_t { hinge, squared_hinge };
+//   logistic        log(1 + e^-z), of which every row has some: of it probabilities are made
+enum class LossKind : std::uint8_t { hinge, squared_hinge, logistic };
 
 // "hinge": its name in options, models and reports.
 std::string_view to_string(LossKind loss);

@@ -80,8 +80,8 @@ struct PlaneOptions {
 constexpr double kDefaultGap = 1e-3;
 
 struct TrainOptions {
-  // What is minimised: 1/2|w|^2 + C sum c_i l_i with the hinge or the squared hinge for l, which
-  // only some solvers take.
+  // What is minimised: 1/2|w|^2 + C sum c_i l_i with the hinge, the squared hinge or the logistic
+  // loss for l. Only some solvers take the latter two.
   LossKind loss = LossKind::hinge;
   double cost = 1;    // C; finite, > 0
   double lambda = 0;  // > 0: cost = 1/(lambda sum c_i) instead of `cost`

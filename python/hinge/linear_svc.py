@@ -23,9 +23,9 @@ class LinearSVC(LinearClassifier):
     ----------
     C : float, default 1.0
         Cost of a row inside the margin, > 0.
-    loss : "hinge" or "squared_hinge", default "hinge"
-        "squared_hinge" is what scikit-learn's LinearSVC minimises by default; of the solvers "auto",
-        "dual" and "newton" take it.
+    loss : "hinge", "squared_hinge" or "logistic", default "hinge"
+        "squared_hinge" is what scikit-learn's LinearSVC minimises by default, "logistic" what its
+        LogisticRegression does; of the solvers "auto", "dual" and "newton" take these two.
     fit_intercept : bool, default True
         Whether there is a b.
     intercept : "free" or "scaled", default "free"
@@ -106,7 +106,7 @@ class LinearSVC(LinearClassifier):
                    "class-weight": "class_weight", "reject": "reject",
                    "max-passes": "max_iter", "time-limit": "time_limit", "threads": "n_jobs", "seed": "random_state"}
 
-    def __init__(self, C: float = 1.0, *, loss: Literal["hinge", "squared_hinge"] = "hinge",
+    def __init__(self, C: float = 1.0, *, loss: Literal["hinge", "squared_hinge", "logistic"] = "hinge",
                  fit_intercept: bool = True, intercept: Literal["free", "scaled"] = "free",
                  gap: float | None = None, gap_absolute: float | None = None, gap_per_row: float | None = None,
                  target: float | None = None, solver: str = "auto", planes: int | None = None, mu: float | None = None,

@@ -324,7 +324,7 @@ def test_reject_of_two_classes_changes_nothing(two):
 PARAMETERS = [
     (dict(C=0), "C: expected a finite number > 0"), (dict(C=-1), "C: "), (dict(C=float("nan")), "C: "),
     (dict(C=float("inf")), "C: "), (dict(C="abc"), 'C: .*"abc"'), (dict(C=None), "C: "), (dict(C=True), "C: "),
-    (dict(loss="logistic"), "loss: expected one of hinge, squared_hinge"), (dict(loss=None), "loss: "),
+    (dict(loss="log"), "loss: expected one of hinge, squared_hinge, logistic"), (dict(loss=None), "loss: "),
     (dict(loss="squared_hinge", solver="focus"), "squared_hinge"),
     (dict(gap=0), "gap: "), (dict(gap=2), "gap: "), (dict(gap=float("nan")), "gap: "),
     (dict(gap_absolute=0), "gap_absolute: expected a finite number > 0"), (dict(gap_absolute="x"), "gap_absolute: "),

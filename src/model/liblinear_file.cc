@@ -21,6 +21,8 @@ constexpr std::string_view kMagic = "solver_type ";
 constexpr std::string_view kOurSolver = "L2R_L1LOSS_SVC_DUAL";  // of the hinge,
 constexpr std::string_view kOfSquaredHinge = "L2R_L2LOSS_SVC";  // and of the squared hinge
 constexpr std::string_view kOfSquaredHingeByDual = "L2R_L2LOSS_SVC_DUAL";
+constexpr std::string_view kOfLogistic = "L2R_LR";  // of the logistic loss
+constexpr std::string_view kOfLogisticByDual = "L2R_LR_DUAL";
 constexpr std::string_view kCrammerSinger = "MCSVM_CS";
 constexpr std::string_view kOrigin = "liblinear:";  // how origin.solver begins
 
@@ -32,14 +34,14 @@ struct Solver {
   std::string_view name;
   std::string_view instead;  // what it does if it does not classify
 };
-constexpr auto kSolvers = std::to_array<Solver>({{"L2R_LR", ""},
+constexpr auto kSolvers = std::to_array<Solver>({{kOfLogistic, ""},
                                                  {kOfSquaredHingeByDual, ""},
                                                  {kOfSquaredHinge, ""},
                                                  {kOurSolver, ""},
                                                  {kCrammerSinger, ""},
                                                  {"L1R_L2LOSS_SVC", ""},
                                                  {"L1R_LR", ""},
-                                                 {"L2R_LR_DUAL", ""},
+                                                 {kOfLogisticByDual, ""},
                                                  {"L2R_L2LOSS_SVR", "predicts numbers"},
                                                  {"L2R_L2LOSS_SVR_DUAL", "predicts numbers"},
                                                  {"L2R_L1LOSS_SVR_DUAL", "predicts numbers"},
@@ -273,6 +275,9 @@ Model Reader::read() {
   if (solver == kOfSquaredHinge || solver == kOfSquaredHingeByDual) {
     model.origin.loss = LossKind::squared_hinge;
   }
+  if (solver == kOfLogistic || solver == kOfLogisticByDual) {
+    model.origin.loss = LossKind::logistic;
+  }
   model.origin.bias_feature = feature > 0 ? feature : 0.0;
   model.origin.status = StopReason::limit;  // nobody has proved that it converged
   model.problems.resize(width);
@@ -314,8 +319,9 @@ double bias_weight(double bias, double feature) {
 // are probabilities.
 std::string_view solver_name(const Model& model) {
   std::string_view name = model.origin.solver;
-  const std::string_view ours =
-      model.origin.loss == LossKind::squared_hinge ? kOfSquaredHinge : kOurSolver;
+  const std::string_view ours = model.origin.loss == LossKind::squared_hinge ? kOfSquaredHinge
+                                : model.origin.loss == LossKind::logistic    ? kOfLogistic
+                                                                             : kOurSolver;
   if (!name.starts_with(kOrigin)) return ours;
   name.remove_prefix(kOrigin.size());
   const auto solver = std::ranges::find(kSolvers, name, &Solver::name);

@@ -107,11 +107,15 @@ std::vector<Model> read_schema(const TensorFile& file, int version) {
 
 LossKind read_loss(const TensorFile& file) {
   const std::string& name = file.field(std::string(kSectionPrefix) + kLoss);
-  if (name != to_string(LossKind::squared_hinge)) file.reject("header", "unknown loss");
+  LossKind loss = LossKind::hinge;
+  for (const LossKind kind : {LossKind::squared_hinge, LossKind::logistic}) {
+    if (name == to_string(kind)) loss = kind;
+  }
+  if (loss == LossKind::hinge) file.reject("header", "unknown loss");
   if (file.has_field("kernel")) {
     file.reject("content", "a kernel with another loss than the hinge");
   }
-  return LossKind::squared_hinge;
+  return loss;
 }
 
 void check_names(const TensorFile& file, const Model& model) {

@@ -141,7 +141,29 @@ Crossing CrossingSearch::find(std::span<const double> places, std::span<const do
   }
 }
 
+namespace {
+
+void spread_excess(const Problem& problem, std::span<double> alpha) {
+  for (int round = 0; round < Tuning::kSpreads; ++round) {
+    double excess = 0, room = 0;
+    for (std::uint64_t i = 0; i < alpha.size(); ++i) {
+      excess += alpha[i] * problem.y[i];
+      room += room_of(alpha[i], problem.upper(i));
+    }
+    const double each = std::clamp(excess / room, -Tuning::kMostSpread, Tuning::kMostSpread);
+    if (!(std::abs(each) > 0)) return;
+    for (std::uint64_t i = 0; i < alpha.size(); ++i) {
+      alpha[i] -= problem.y[i] * each * room_of(alpha[i], problem.upper(i));
+    }
+  }
+}
+
+}  // namespace
+
 void balance(const Problem& problem, std::span<double> alpha) {
+  visit_loss(problem.loss, [&]<class Loss>(const Loss&) {
+    if constexpr (!Loss::kQuadraticGain) spread_excess(problem, alpha);
+  });
   for (int round = 0; round < Tuning::kBalances; ++round) {
     double sides[2] = {};  // of y = -1 and of y = +1
     for (std::uint64_t i = 0; i < alpha.size(); ++i) sides[problem.y[i] > 0 ? 1 : 0] += alpha[i];

@@ -62,9 +62,15 @@ class CrossingSearch {
   double density_ = 0;         // steps by length, as last seen
 };
 
+// By how much a dual variable may change, at most, where none comes to its bounds.
+inline double room_of(double alpha, double upper) {
+  return upper > 0 ? alpha * (1 - alpha / upper) : 0.0;
+}
+
 // Makes dual variables inside their box feasible for a free bias, sum_i alpha_i y_i = 0: a small
 // difference is taken from rows between their bounds, a large one from all rows of the heavier side
-// in proportion.
+// in proportion. With a loss whose gain bends most near the bounds all rows give in proportion to
+// their room first.
 void balance(const Problem& problem, std::span<double> alpha);
 
 }  // namespace hinge

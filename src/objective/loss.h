@@ -27,12 +27,8 @@
 #include <type_traits>
 
 #include "hinge/loss.h"
-
-#if defined(__CUDACC__)
-#define HINGE_ANYWHERE __host__ __device__
-#else
-#define HINGE_ANYWHERE __attribute__((always_inline))
-#endif
+#include "objective/logistic.h"
+#include "simd/anywhere.h"
 
 // How vectors would be handed over in calls does not matter: nothing here is called.
 #pragma GCC diagnostic push
@@ -51,6 +47,8 @@ struct Hinge {
   static constexpr double kCorner = 1;                // see above
   static constexpr bool kSmooth = false;              // whether slope() has no jumps
   static constexpr bool kLinearGain = true;           // whether dual_gain() is alpha itself
+  static constexpr bool kQuadraticGain = true;        // or at most a quadratic of alpha
+  static constexpr bool kSlopesEverywhere = false;    // whether l' < 0 everywhere, and l(z) >= -z
   // A loss of straight pieces is, but for a constant,
   //   kLastSlope z + sum_k kJumps[k] max(0, breakpoints()[k] - z):
   // its slope jumps by kJumps[k] at breakpoints()[k], and is kLastSlope beyond the last of them.
@@ -145,6 +143,8 @@ struct Hinge {
   }
   // The share a that maximises -l*(-a) - a z - (a - centre)^2 / (2 steepness): the prox of the
   // conjugate, by which a smoothed loss has its slope (solve/newton). centre is inside the range.
+  // Losses whose gain is no quadratic are smooth themselves, and have share(z) in its place, the
+  // best share at a margin, -l'(z); it and curvature(z) take vectors, too.
   template <class T>
   HINGE_ANYWHERE static inline T prox(T centre, T z, double steepness) {
     const T zero = {}, one = zero + 1.0;
@@ -193,6 +193,8 @@ struct SquaredHinge {
   static constexpr double kCorner = 1;
   static constexpr bool kSmooth = true;
   static constexpr bool kLinearGain = false;
+  static constexpr bool kQuadraticGain = true;
+  static constexpr bool kSlopesEverywhere = false;
   static constexpr std::array<double, 0> kJumps = {};
   static constexpr std::array<double, 0> breakpoints() { return {}; }
   static constexpr double kLastSlope = 0;
@@ -345,6 +347,8 @@ decltype(auto) visit_loss(const LossChoice& choice, F&& f) {
   switch (choice.kind) {
     case LossKind::squared_hinge:
       return f(make_loss<SquaredHinge>(choice));
+    case LossKind::logistic:
+      return f(make_loss<Logistic>(choice));
     case LossKind::hinge:
       break;
   }

@@ -26,6 +26,9 @@ struct FreeBiasTuning {
   // of the heavier one, else by scaling it; so many times, as sums of what was changed are rounded.
   static constexpr double kMaxMoved = 1e-6;
   static constexpr int kBalances = 3;
+  // Where all rows give, so many times, each at most this share of its room. Not measured apart.
+  static constexpr int kSpreads = 8;
+  static constexpr double kMostSpread = 0.5;
 };
 
 // A line search whose rows are shared out among ranks asks for the slope at so many trials a round;

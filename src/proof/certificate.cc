@@ -1,9 +1,11 @@
 #include "proof/certificate.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "base/buffer.h"
@@ -273,6 +275,46 @@ void join(std::vector<Combination>& parts) {
 // for the product, but with twice the digits, and of about (rows u)^2 for what is left of these; on
 // several ranks one of u a rank more. sum_i alpha_i |x_i| is at most the root of sum_i alpha_i
 // times sum_i alpha_i |x_i|^2.
+// The sums of U_i over rows of either sign, of all ranks.
+std::array<Interval, 2> costs_of_signs(const Problem& problem, Comm* comm) {
+  double sums[2] = {}, blocks[2] = {};
+  for (std::uint64_t i = 0; i < problem.y.size(); ++i) {
+    blocks[problem.y[i] > 0 ? 1 : 0] += problem.upper(i);
+    if ((i + 1) % kSumBlock != 0 && i + 1 != problem.y.size()) continue;
+    for (std::size_t k = 0; k < 2; ++k) sums[k] += std::exchange(blocks[k], 0.0);
+  }
+  double depth = sum_depth(problem.y.size());
+  if (comm != nullptr) {
+    depth = comm->max(depth) + comm->size();
+    comm->sum(sums);
+  }
+  return {enclose_sum(sums[0], depth, 0), enclose_sum(sums[1], depth, 0)};
+}
+
+// A bound of |b| at the optimum with a free bias, as docs/math.md derives it, rounded up; and the
+// same rounded down. |w| |x_i| is at most sqrt(2 P) times the longest row. A loss of straight
+// pieces has such a b where it breaks at the margin of some row, y_i b = kCorner - y_i <w,x_i>; a
+// smooth one that only slopes below its corner between the breaks of a row of each sign: rows of
+// both have a slope there, or none has. One that has a slope everywhere, at least as steep as -1,
+// has a mean margin of the rows of either sign that costs no more than P.
+template <class Loss>
+Interval bound_of_bias(const Problem& problem, const Interval& primal, const Interval& longest,
+                       Comm* comm) {
+  const double by_rows = up(up(std::sqrt(up(2 * primal.high))) * up(std::sqrt(longest.high))),
+               by_rows_low = std::sqrt(primal.low) * std::sqrt(longest.low);
+  if constexpr (Loss::kSlopesEverywhere) {
+    const std::array<Interval, 2> costs = costs_of_signs(problem, comm);
+    const double least = std::min(costs[0].low, costs[1].low),
+                 most = std::min(costs[0].high, costs[1].high);
+    const double by_margins =
+        least > 0 ? up(primal.high / least) : std::numeric_limits<double>::infinity();
+    return {most > 0 ? primal.low / most + by_rows_low : by_rows_low, up(by_margins + by_rows)};
+  } else {
+    static_assert(!Loss::kSmooth || Loss::kLowest == 0, "its bias needs a bound of its own");
+    return {Loss::kCorner + by_rows_low, up(Loss::kCorner + by_rows)};
+  }
+}
+
 template <class Loss, bool twice>
 Interval dual_value(const Loss& loss, const Problem& problem, std::span<const double> alpha,
                     std::vector<Combination>& parts, const Interval& primal,
@@ -323,15 +365,8 @@ Interval dual_value(const Loss& loss, const Problem& problem, std::span<const do
   Interval dual = {down(gain.low - up(up(long_norm * long_norm) / 2)),
                    up(gain.high - down(down(short_norm * short_norm) / 2))};
   if (problem.free_bias) {
-    // sum_i alpha_i y_i should be 0. What is left of it costs as much times |b| at the optimum,
-    // and 1/2 |w|^2 <= P there. A loss of straight pieces has such a b where it breaks at the
-    // margin of some row, y_i b = kCorner - y_i <w,x_i>. A smooth one that only slopes below its
-    // corner has one between the breaks of a row of each sign: rows of both have a slope there, or
-    // none has.
-    static_assert(!Loss::kSmooth || Loss::kLowest == 0, "its bias needs a bound of its own");
-    const double most = up(Loss::kCorner +
-                           up(up(std::sqrt(up(2 * primal.high))) * up(std::sqrt(longest.high)))),
-                 least = Loss::kCorner + std::sqrt(primal.low) * std::sqrt(longest.low);
+    // sum_i alpha_i y_i should be 0. What is left of it costs as much times |b| at the optimum.
+    const auto [least, most] = bound_of_bias<Loss>(problem, primal, longest, comm);
     const double left = std::abs(v.back()),
                  doubt = up(of_sums * enclose_sum(total, alpha_depth, 0).high);
     dual.low = down(dual.low - up(up(up(left * (1 + 4 * kUnit)) + doubt) * most));

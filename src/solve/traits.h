@@ -91,7 +91,7 @@ struct SolverTraits {
 
 // Solvers that take no other loss, and those that take all there are.
 constexpr std::string_view kHingeAlone[] = {Hinge::kName};
-constexpr std::string_view kAllLosses[] = {Hinge::kName, SquaredHinge::kName};
+constexpr std::string_view kAllLosses[] = {Hinge::kName, SquaredHinge::kName, Logistic::kName};
 
 // The rows of the table: a name each, and five methods of cutting planes.
 extern const SolverTraits kDualTraits, kNewtonTraits, kPegasosTraits;

@@ -31,10 +31,14 @@ void require_finite(double primal) {
   fail("solver.nonfinite", "the objective is not finite", "scale the data, or take a smaller cost");
 }
 
-// P(0) = C sum of c_i, rounded up.
+// P(0) = C sum of c_i l(0), rounded up.
 double primal_at_zero(const Plan& plan, double cost) {
   const PlainArithmetic plain;
-  const double primal = product_up(cost, plan.total);
+  double primal = product_up(cost, plan.total);
+  visit_loss(plan.loss, [&]<class Loss>(const Loss& loss) {
+    const double lost = loss.enclose(loss.slack(0.0), 0).most;
+    if (lost != 1) primal = up(up(primal * lost) * up(1 + gamma(Loss::kRoundings)));
+  });
   if (plan.total_rounding == 0) return primal;
   const double lost = static_cast<double>(plan.shape.rows) * kTiny;  // where U_i underflow
   return up(up(primal * up(1 + plan.total_rounding)) + lost);

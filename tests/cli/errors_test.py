@@ -18,10 +18,10 @@ def third(line):
 
 BAD_OPTIONS = [  # name, arguments after `train d.svm m`, id, what the message says
     *((f"LIBLINEAR -s {n}", f"-s {n}", "usage.value", loss) for n, loss in (
-        (0, "logistic"), (4, "Crammer and Singer"),
-        (5, "squared hinge"), (6, "logistic"), (7, "logistic"),
+        (4, "Crammer and Singer"),
+        (5, "squared hinge"), (6, "logistic"),
         (11, "regression"), (12, "regression"), (13, "regression"), (21, "one-class"))),
-    ("loss", "--loss logistic", "usage.value", "--loss: expected one of hinge, squared_hinge"),
+    ("loss", "--loss log", "usage.value", "--loss: expected one of hinge, squared_hinge, logistic"),
     ("loss and -s 1", "-s 1 --loss hinge", "usage.option", "one of LIBLINEAR's numbers"),
     ("cost and lambda", "--cost 1 --lambda 1", "usage.option", "--lambda"),
     ("gap and tolerance", "--gap 0.1 -e 0.1", "usage.option", ""),

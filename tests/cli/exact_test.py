@@ -32,7 +32,7 @@ PROBLEMS = int(os.environ.get("HINGE_EXACT") or (100 if SLOW else 500))
 SHOWN = 3  # failures of a family that are shown in full, the worst ones
 REFUSED = (65, 82)  # exit codes: data that cannot be used, an objective that is not finite
 
-SQUARED_SOLVERS = ("auto", "dual", "newton", "pegasos")  # that take the squared hinge
+SMOOTH_SOLVERS = ("auto", "dual", "newton", "pegasos")  # that take the other losses
 SOLVERS = ("auto", "dual", "newton", "cpa", "ocas", "ocas3", "active", "focus", "pegasos")
 LABELS = ((1, -1), (1, 0), (7, 2), (1, 2, 3), (-5, 0, 40), (0, 1, 2, 3))
 
@@ -69,8 +69,9 @@ class Maker:
         # A loss of its own, so that the other problems stay those that they were.
         own = random.Random(f"loss {family} {number}")
         self.loss = "hinge" if family == "kernel" or own.random() < 0.7 else "squared_hinge"
-        if self.loss == "squared_hinge":
-            self.solver = own.choice(SQUARED_SOLVERS)
+        if self.loss != "hinge":
+            self.solver = own.choice(SMOOTH_SOLVERS)
+            self.loss = own.choice(("squared_hinge", "logistic"))
         self.precision = "f64" if family == "beyond" else self.draw.choice(("f32", "f64"))
         common, costs = self.common_options(), self.cost_options()
         self.arguments = [*common, *costs, *self.solver_options(), *self.loss_options()]

@@ -1,6 +1,7 @@
 """`hinge train`: what it learns, from which spellings of options and data, and that the bytes are always the same."""
 
 import json
+import math
 import os
 
 import support
@@ -325,6 +326,8 @@ SPELLINGS = [
     ("-s 3", "-s 3", "--solver auto"),
     ("-s 1", "-s 1", "--loss squared_hinge"),
     ("-s 2", "-s 2", "--solver auto --loss squared_hinge"),
+    ("-s 0", "-s 0", "--loss logistic"),
+    ("-s 7", "-s 7", "--solver auto --loss logistic"),
     ("-q", "-q", "--quiet"),
     ("-n", "-n 2", "--threads 2"),
     ("-w", "-w1 2", "--class-weight 1=2"),
@@ -347,88 +350,116 @@ class LiblinearTest(CommandCase):
 class LossTest(CommandCase):
     """The squared hinge, from the command line to the file and back."""
 
-    def squared(self, weights, bias=0.0, C=1.0):
+    loss, of_liblinear = "squared_hinge", b"L2R_L2LOSS_SVC"
+
+    @staticmethod
+    def of_margin(z):
+        return max(0.0, 1 - z) ** 2
+
+    def primal(self, weights):
         """Its primal value, from the rows."""
-        loss = sum(max(0.0, 1 - y * (bias + sum(weights.get(j, 0.0) * v for j, v in x.items()))) ** 2
+        loss = sum(self.of_margin(y * sum(weights.get(j, 0.0) * v for j, v in x.items()))
                    for y, x in support.parse_text(support.TEXT))
-        return sum(w * w for w in weights.values()) / 2 + C * loss
+        return sum(w * w for w in weights.values()) / 2 + loss
 
     def test_every_solver_and_what_says_it(self):
         for solver in ("auto", "dual", "newton"):
-            found = self.train("--loss", "squared_hinge", "--gap", "1e-9", "-s", solver, "--precision", "f64")
-            self.assertEqual(found["loss"], "squared_hinge")
+            found = self.train("--loss", self.loss, "--gap", "1e-9", "-s", solver, "--precision", "f64")
+            self.assertEqual(found["loss"], self.loss)
             self.assertLessEqual(found["relative_gap"], 1e-9)
             model = support.ModelFile(self.dir / "m")
             weights = {int(j): w for j, w in model.weights().items()}
-            self.assertClose(self.squared(weights), found["primal"], 1e-9)
-            self.assertEqual(model.metadata["section.loss"], "squared_hinge")
-            self.assertEqual(self.hinge("info", "m", "--json").json["loss"], "squared_hinge")
+            self.assertClose(self.primal(weights), found["primal"], 1e-9)
+            self.assertEqual(model.metadata["section.loss"], self.loss)
+            self.assertEqual(self.hinge("info", "m", "--json").json["loss"], self.loss)
             self.assertVerifies()
         self.assertEqual(self.train()["loss"], "hinge")
         self.assertNotIn("sections", support.ModelFile(self.dir / "m").metadata)
 
     def test_pegasos_says_what_it_found(self):
-        optimum = self.train("--loss", "squared_hinge", "--gap", "1e-9", "--precision", "f64")["primal"]
+        optimum = self.train("--loss", self.loss, "--gap", "1e-9", "--precision", "f64")["primal"]
         for options in ("", "--batch 7", "--batch all --epochs 60", "--projection on", "--update mistake", "--iterate last",
                         "--iterate best-of:3", "--sampling replace", "--gap 0.05", "-c 100", "--bias 1", "--bias free",
                         "--class-weight 1=3", "--rescale off"):
             with self.subTest(options):
-                found = self.train("--loss", "squared_hinge", "-s", "pegasos", "--precision", "f64", *options.split())
+                found = self.train("--loss", self.loss, "-s", "pegasos", "--precision", "f64", *options.split())
                 if not options.startswith(("-c", "--bias", "--class")):
                     weights = {int(j): w for j, w in support.ModelFile(self.dir / "m").weights().items()}
-                    self.assertClose(self.squared(weights), found["primal"], 1e-9)
+                    self.assertClose(self.primal(weights), found["primal"], 1e-9)
                     self.assertLessEqual(found["dual"], optimum)
                     self.assertGreaterEqual(found["primal"], optimum * (1 - 1e-8))
                 self.assertTrue(0 < found["dual"] <= found["primal"])
                 self.assertVerifies()
                 bits = self.read("m")
-                self.train("--loss", "squared_hinge", "-s", "pegasos", "--precision", "f64", *options.split(), "-n", "3",
+                self.train("--loss", self.loss, "-s", "pegasos", "--precision", "f64", *options.split(), "-n", "3",
                            "--cpu", "scalar")
                 self.assertEqual(self.read("m"), bits)
 
     def test_the_log_begins_with_it(self):
-        first = self.hinge("train", "d.svm", "m", "--loss", "squared_hinge").err.splitlines()[0]
-        self.assertTrue(first.startswith("loss squared_hinge"), first)
+        first = self.hinge("train", "d.svm", "m", "--loss", self.loss).err.splitlines()[0]
+        self.assertTrue(first.startswith(f"loss {self.loss}"), first)
         self.assertNotIn("loss", self.hinge("train", "d.svm", "m", "--loss", "hinge").err)
 
     def test_who_does_not_take_it(self):
         for solver in ("cpa", "ocas", "ocas3", "active", "focus"):
-            run = self.hinge("train", "d.svm", "m", "-s", solver, "--loss", "squared_hinge", code=64)
-            self.assertRegex(run.err, "--loss squared_hinge: .* dual, newton")
+            run = self.hinge("train", "d.svm", "m", "-s", solver, "--loss", self.loss, code=64)
+            self.assertRegex(run.err, f"--loss {self.loss}: .* dual, newton")
         for solver in ("auto", "pegasos"):
-            run = self.hinge("train", "d.svm", "m", "-s", solver, "--kernel", "rbf", "--loss", "squared_hinge", code=64)
+            run = self.hinge("train", "d.svm", "m", "-s", solver, "--kernel", "rbf", "--loss", self.loss, code=64)
             self.assertIn("with a kernel the loss is the hinge", run.err)
-        run = self.hinge("train", "d.svm", "m", "-s", "3", "--loss", "squared_hinge", code=64)
+        run = self.hinge("train", "d.svm", "m", "-s", "3", "--loss", self.loss, code=64)
         self.assertIn("one of LIBLINEAR's numbers", run.err)
 
     def test_another_loss_is_another_problem(self):
         """Starts cross from one loss to the other, checkpoints do not."""
-        self.train("--loss", "squared_hinge", "--gap", "1e-6", model="square")
+        self.train("--loss", self.loss, "--gap", "1e-6", model="square")
         self.train("--gap", "1e-6", model="straight")
-        for begin, *loss in (("straight", "--loss", "squared_hinge"), ("square",)):
+        for begin, *loss in (("straight", "--loss", self.loss), ("square",)):
             for solver in ("dual", "newton"):
                 found = self.train("--start", begin, "-s", solver, "--gap", "1e-6", *loss, model="after")
                 self.assertEqual(found["status"], "converged")
                 self.assertVerifies(model="after")
-        self.train("--loss", "squared_hinge", "--checkpoint", "k", "--every", "1e-9", "-s", "newton", "--max-passes", "2",
+        self.train("--loss", self.loss, "--checkpoint", "k", "--every", "1e-9", "-s", "newton", "--max-passes", "5",
                    model="m")
         run = self.hinge("train", "d.svm", "m", "--resume", "k", "--loss", "hinge", code=80)
         self.assertIn("loss", run.err)
         self.hinge("train", "d.svm", "m", "--resume", "k", "-s", "newton")
-        self.assertEqual(self.hinge("info", "m", "--json").json["loss"], "squared_hinge")
+        self.assertEqual(self.hinge("info", "m", "--json").json["loss"], self.loss)
 
     def test_paths_weights_and_classes(self):
         self.write("three.svm", support.to_text(support.THREE))
         for options in (("--cost", "0.01,1,100"), ("--bias", "free"), ("--bias", "0.7", "-w2", "3")):
-            self.hinge("train", "three.svm", "m", "--loss", "squared_hinge", "--gap", "1e-7", "--force", *options)
+            self.hinge("train", "three.svm", "m", "--loss", self.loss, "--gap", "1e-7", "--force", *options)
             self.hinge("verify", "m", "three.svm")
 
     def test_liblinear_and_back(self):
-        self.train("--loss", "squared_hinge", "-B", "1", model="m.liblinear")
-        self.assertTrue(self.read("m.liblinear").startswith(b"solver_type L2R_L2LOSS_SVC\n"))
+        self.train("--loss", self.loss, "-B", "1", model="m.liblinear")
+        self.assertTrue(self.read("m.liblinear").startswith(b"solver_type %s\n" % self.of_liblinear))
         self.hinge("convert", "m.liblinear", "back")
         self.hinge("convert", "back", "again.liblinear")
         self.assertEqual(self.read("m.liblinear"), self.read("again.liblinear"))
+
+
+class LogisticTest(LossTest):
+    """The same of the logistic loss."""
+
+    loss, of_liblinear = "logistic", b"L2R_LR"
+
+    @staticmethod
+    def of_margin(z):
+        return math.log1p(math.exp(-z))
+
+    def test_margins_and_costs_of_any_size(self):
+        """|z| of a thousand and more, and costs from 1e-6 to 1e6, overflow nothing."""
+        self.write("far.svm", "".join(f"{y} 1:{y * v} 2:{v % 7}\n" for v in range(1, 900, 7) for y in (1, -1)))
+        self.write("noisy.svm", "".join(f"{y} 1:{v * 1000} 2:{v % 5}\n" for v in range(-9, 9) for y in (1, -1)))
+        for data in ("far.svm", "noisy.svm"):
+            for cost in ("1e-6", "1", "1e6"):
+                for solver in ("dual", "newton"):
+                    found = self.train("--loss", "logistic", "--cost", cost, "-s", solver, "--gap", "1e-5",
+                                       "--time-limit", "20", data=data)
+                    self.assertEqual(found["status"], "converged", (data, cost, solver))
+                    self.assertVerifies(data=data)
 
 
 class OptionsBeforeData(CommandCase):

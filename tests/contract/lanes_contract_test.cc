@@ -94,7 +94,7 @@ TEST(DualOnLanes, ReachesTheCertificate) {
   for (const ProblemShape& shape : kShapes) {
     if (shape.free_bias) continue;
     for (const Precision precision : {Precision::f32, Precision::f64}) {
-      for (const LossKind loss : {LossKind::hinge, LossKind::squared_hinge}) {
+      for (const LossKind loss : {LossKind::hinge, LossKind::squared_hinge, LossKind::logistic}) {
         const NoisyProblem sample(precision, shape, loss);
         for (const std::vector<std::uint64_t>& cuts : cuts_of(shape.rows)) {
           SCOPED_TRACE(std::to_string(cuts.size() - 1) + " lanes");

@@ -74,7 +74,11 @@ inline std::vector<SolverCase> solvers() {
           {"dual_squared", dual, 0, LossKind::squared_hinge},
           {"dual_in_floats_squared", dual_in_floats, 0, LossKind::squared_hinge},
           {"newton_squared", solve_newton, 0, LossKind::squared_hinge},
-          {"pegasos_squared", pegasos, 1e-3, LossKind::squared_hinge}};
+          {"dual_logistic", dual, 0, LossKind::logistic},
+          {"dual_in_floats_logistic", dual_in_floats, 0, LossKind::logistic},
+          {"newton_logistic", solve_newton, 0, LossKind::logistic},
+          {"pegasos_squared", pegasos, 1e-3, LossKind::squared_hinge},
+          {"pegasos_logistic", pegasos, 1e-3, LossKind::logistic}};
 }
 inline std::vector<SolverCase> exact_solvers() {
   std::vector<SolverCase> exact = solvers();

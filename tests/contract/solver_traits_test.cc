@@ -79,7 +79,7 @@ TEST_P(EverySolver, TakesWhatItSaysAlone) {
 }
 
 TEST_P(EverySolver, TakesTheLossesItSays) {
-  for (const LossKind loss : {LossKind::hinge, LossKind::squared_hinge}) {
+  for (const LossKind loss : {LossKind::hinge, LossKind::squared_hinge, LossKind::logistic}) {
     const bool takes = std::ranges::count(traits().losses, to_string(loss)) == 1;
     TrainOptions asked = options();
     asked.loss = loss;

@@ -33,6 +33,15 @@ double largest(double from, double to, const F& f) {
   return f((from + to) / 2);
 }
 
+// f of vectors of four has the bits of f of each of their elements.
+template <class F, class... Numbers>
+void expect_bits_of_numbers(const char* name, const F& f, const Numbers (&... of)[4]) {
+  const Four vector = f(load_four(of)...);
+  for (std::size_t k = 0; k < 4; ++k) {
+    EXPECT_TRUE(testing::same_bits(vector[k], f(of[k]...))) << name << " " << k;
+  }
+}
+
 template <class Loss>
 class LossContract : public ::testing::Test {
  protected:
@@ -58,7 +67,7 @@ class LossContract : public ::testing::Test {
   Random random_{31};
 };
 
-using Losses = ::testing::Types<Hinge, SquaredHinge, testing::TwoSided>;
+using Losses = ::testing::Types<Hinge, SquaredHinge, Logistic, testing::TwoSided>;
 TYPED_TEST_SUITE(LossContract, Losses);
 
 TYPED_TEST(LossContract, IsConvexAndItsSlopeIsThatOfDifferences) {
@@ -214,9 +223,19 @@ TYPED_TEST(LossContract, GainAndGradientsAreThoseOfTheConjugate) {
     if (a == 0 || alpha - step < loss.lowest(upper) || alpha + step > loss.highest(upper)) {
       continue;
     }
+    // An infinite slope is no matter for differences.
+    if (!Loss::kQuadraticGain && (a < 0.05 || a > 0.95)) continue;
     const double slope =
         z - (this->gain(alpha + step, upper) - this->gain(alpha - step, upper)) / (2 * step);
     EXPECT_NEAR(loss.full_gradient(loss.dual_gradient(z), alpha, upper), slope, 1e-7);
+    if constexpr (!Loss::kQuadraticGain) {
+      EXPECT_NEAR(loss.dual_curvature(alpha, upper) * upper,
+                  (loss.full_gradient(0.0, alpha + step, upper) -
+                   loss.full_gradient(0.0, alpha - step, upper)) /
+                      2e-6,
+                  1e-5);
+      continue;
+    }
     // D along a way is a quadratic, by these two.
     const double way = upper * this->random_.uniform(), t = way / 2;
     const double along = this->gain(alpha, upper) + t * gain_slope(loss, alpha, upper) -
@@ -259,23 +278,45 @@ TYPED_TEST(LossContract, DualStepGoesToTheBest) {
 TYPED_TEST(LossContract, ProxIsTheBestShare) {
   using Loss = TypeParam;
   [[maybe_unused]] const Loss loss = this->loss_;
-  for (int round = 0; round < kRounds; ++round) {
-    const double centre = this->share(), z = this->margin(), steepness = this->upper();
-    const auto worth = [&](double a) {
-      return -loss.conjugate(a) - a * z - (a - centre) * (a - centre) / (2 * steepness);
-    };
-    const double a = loss.prox(centre, z, steepness);
-    ASSERT_GE(a, Loss::kLowest);
-    ASSERT_LE(a, Loss::kHighest);
-    const double most =
-        largest(std::max(Loss::kLowest, -1e4), std::min(Loss::kHighest, 1e4), worth);
-    EXPECT_NEAR(worth(a), most, 1e-9 * (1 + std::abs(most))) << centre << " " << z;
-    const double nearer = loss.prox(centre, z - 1e-6, steepness);
-    const auto inside = [](double share) {
-      return share > Loss::kLowest && share < Loss::kHighest;
-    };
-    if (!inside(a) || !inside(nearer) || a == 0 || nearer == 0) continue;
-    EXPECT_NEAR((nearer - a) / 1e-6, loss.prox_slope(steepness), 1e-5 * (1 + steepness));
+  if constexpr (!Loss::kQuadraticGain) {
+    SUCCEED() << "it has share() instead";
+  } else {
+    for (int round = 0; round < kRounds; ++round) {
+      const double centre = this->share(), z = this->margin(), steepness = this->upper();
+      const auto worth = [&](double a) {
+        return -loss.conjugate(a) - a * z - (a - centre) * (a - centre) / (2 * steepness);
+      };
+      const double a = loss.prox(centre, z, steepness);
+      ASSERT_GE(a, Loss::kLowest);
+      ASSERT_LE(a, Loss::kHighest);
+      const double most =
+          largest(std::max(Loss::kLowest, -1e4), std::min(Loss::kHighest, 1e4), worth);
+      EXPECT_NEAR(worth(a), most, 1e-9 * (1 + std::abs(most))) << centre << " " << z;
+      const double nearer = loss.prox(centre, z - 1e-6, steepness);
+      const auto inside = [](double share) {
+        return share > Loss::kLowest && share < Loss::kHighest;
+      };
+      if (!inside(a) || !inside(nearer) || a == 0 || nearer == 0) continue;
+      EXPECT_NEAR((nearer - a) / 1e-6, loss.prox_slope(steepness), 1e-5 * (1 + steepness));
+    }
+  }
+}
+
+TYPED_TEST(LossContract, ShareIsTheSlope) {
+  using Loss = TypeParam;
+  [[maybe_unused]] const Loss loss = this->loss_;
+  if constexpr (!Loss::kQuadraticGain) {
+    for (int round = 0; round < kRounds; ++round) {
+      double z[4];
+      for (double& x : z) {
+        x = this->margin() * (this->random_.below(9) == 0 ? 300 : 1);
+        EXPECT_EQ(loss.share(x), -loss.slope(x));
+      }
+      expect_bits_of_numbers(
+          "share", [&](auto x) { return loss.share(x); }, z);
+      expect_bits_of_numbers(
+          "curvature", [&](auto x) { return loss.curvature(x); }, z);
+    }
   }
 }
 
@@ -301,15 +342,6 @@ TYPED_TEST(LossContract, EnclosuresHoldTheLoss) {
   }
   EXPECT_TRUE(std::isnan(loss.enclose(std::nan(""), 1).most));
   EXPECT_GE(Loss::kRoundings, 1);
-}
-
-// f of vectors of four has the bits of f of each of their elements.
-template <class F, class... Numbers>
-void expect_bits_of_numbers(const char* name, const F& f, const Numbers (&... of)[4]) {
-  const Four vector = f(load_four(of)...);
-  for (std::size_t k = 0; k < 4; ++k) {
-    EXPECT_TRUE(testing::same_bits(vector[k], f(of[k]...))) << name << " " << k;
-  }
 }
 
 TYPED_TEST(LossContract, VectorsHaveTheBitsOfNumbers) {
@@ -345,11 +377,13 @@ TYPED_TEST(LossContract, VectorsHaveTheBitsOfNumbers) {
     expect_bits_of_numbers("full_gradient", full, z, alpha, upper);
     const auto bound = [&](auto a, auto u, auto x) { return loss.lower_bound(a, u, x); };
     const auto gap = [&](auto x, auto a, auto u) { return loss.gap(x, a, u); };
-    const auto prox = [&](auto c, auto x) { return loss.prox(c, x, 0.7); };
     for (double& x : z) x = std::clamp(x, -1e9, 1e9);  // no infinity less infinity
     expect_bits_of_numbers("lower_bound", bound, alpha, upper, z);
     expect_bits_of_numbers("gap", gap, z, alpha, upper);
-    expect_bits_of_numbers("prox", prox, centre, z);
+    if constexpr (Loss::kQuadraticGain) {
+      const auto prox = [&](auto c, auto x) { return loss.prox(c, x, 0.7); };
+      expect_bits_of_numbers("prox", prox, centre, z);
+    }
   }
 }
 
@@ -359,6 +393,8 @@ TEST(Loss, KindsHaveTheirLoss) {
   EXPECT_TRUE((visit_loss(SquaredHinge::kKind, []<class Loss>(const Loss&) {
     return std::is_same_v<Loss, SquaredHinge>;
   })));
+  EXPECT_TRUE((visit_loss(Logistic::kKind,
+                          []<class Loss>(const Loss&) { return std::is_same_v<Loss, Logistic>; })));
 }
 
 }  // namespace

@@ -31,6 +31,8 @@ struct TwoSided {
   static constexpr double kCorner = 0;
   static constexpr bool kSmooth = false;
   static constexpr bool kLinearGain = false;
+  static constexpr bool kQuadraticGain = true;  // on either side of 0
+  static constexpr bool kSlopesEverywhere = false;
   static constexpr std::array<double, 2> kJumps = {1, 1};
   static constexpr std::array<double, 2> breakpoints() { return {-kHalf, kHalf}; }
   static constexpr double kLastSlope = 1;

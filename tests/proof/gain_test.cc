@@ -45,6 +45,7 @@ void expect_enclosed(const Loss& loss) {
 TEST(Gain, IsEnclosed) {
   expect_enclosed(Hinge());
   expect_enclosed(SquaredHinge());
+  expect_enclosed(Logistic());
   expect_enclosed(testing::TwoSided());
 }
 

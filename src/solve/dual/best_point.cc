@@ -245,7 +245,9 @@ void BestPoint<Loss>::archive(Archive& archive) {
 
 template double inner_by_rows<Hinge>(std::span<const double>, std::span<const double>);
 template double inner_by_rows<SquaredHinge>(std::span<const double>, std::span<const double>);
+template double inner_by_rows<Logistic>(std::span<const double>, std::span<const double>);
 template class BestPoint<Hinge>;
 template class BestPoint<SquaredHinge>;
+template class BestPoint<Logistic>;
 
 }  // namespace hinge

@@ -141,6 +141,7 @@ class DualBias {
   // as much as the others as far as it can; then others. Where that does not do, all rows of the
   // heavier side give in proportion.
   void settle_sum() {
+    if constexpr (!Loss::kQuadraticGain) return settle_bent_sum();
     const std::span<const double> alpha = lane_.alpha;
     double& left = iterate_.label_sum;
     double scale = 0;
@@ -161,6 +162,38 @@ class DualBias {
         const std::uint64_t i = between[k];
         const double upper = problem_.upper(i), to = alpha[i] - problem_.y[i] * each;
         lane_.move(i, std::clamp(to, loss_.lowest(upper), loss_.highest(upper)));
+      }
+    }
+    if (std::abs(left) > settled) {
+      std::vector<double> balanced = lane_.alpha;
+      balance(problem_, balanced);
+      for (std::uint64_t i = 0; i < alpha.size(); ++i) lane_.move(i, balanced[i]);
+    }
+    left = 0;
+    for (std::uint64_t i = 0; i < alpha.size(); ++i) left += alpha[i] * problem_.y[i];
+  }
+
+  // The same where the gain has an infinite slope at the bounds: each row gives by how much its
+  // variable changes with the bias, so that all stay inside.
+  void settle_bent_sum() {
+    const std::span<const double> alpha = lane_.alpha;
+    double& left = iterate_.label_sum;
+    double scale = 0;
+    for (const double a : alpha) scale += a;
+    const double settled = DualTuning::kSettled * scale;
+    const std::size_t step = std::max<std::size_t>(1, alpha.size() / DualTuning::kSettlingRows);
+    for (std::size_t round = 0; round < DualTuning::kSettlingRounds && std::abs(left) > settled;
+         ++round) {
+      const std::size_t from = round % step;
+      double all = 0;
+      for (std::size_t i = from; i < alpha.size(); i += step) {
+        all += room_of(alpha[i], problem_.upper(i));
+      }
+      if (!(all > 0)) continue;
+      const double each = std::clamp(left / all, -DualTuning::kMostGiven, DualTuning::kMostGiven);
+      for (std::size_t i = from; i < alpha.size(); i += step) {
+        const double room = room_of(alpha[i], problem_.upper(i));
+        lane_.move(i, alpha[i] - problem_.y[i] * each * room);
       }
     }
     if (std::abs(left) > settled) {

@@ -122,6 +122,7 @@ class DualDescent {
   // At the best multiple up to 1 of the start's alpha: D is never below that of 0.
   void begin_at_multiple(const Start& start) {
     double gain = 0, bent = 0;  // slope and curvature of what they add to D, along multiples
+    if constexpr (!Loss::kQuadraticGain) return begin_at_bent_multiple(start);
     for (std::uint64_t i = 0; i < lane_.rows(); ++i) {
       if (lane_.curvature(i) == 0) continue;
       lane_.move(i, start.alpha[i]);
@@ -135,7 +136,31 @@ class DualDescent {
       if constexpr (!Loss::kLinearGain) bent = options_.comm->sum(bent);
     }
     const double square = exact_.square(iterate_.w) + bent;
-    const double factor = square > gain ? gain / square : 1;
+    scale_start(start, square > gain ? gain / square : 1);
+  }
+
+  // The same where D along multiples is no quadratic.
+  void begin_at_bent_multiple(const Start& start) {
+    for (std::uint64_t i = 0; i < lane_.rows(); ++i) {
+      if (lane_.curvature(i) > 0) lane_.move(i, start.alpha[i]);
+    }
+    if (epochs_.on_ranks()) options_.comm->sum(iterate_.w);
+    const double square = exact_.square(iterate_.w);
+    const ShareOfWay share = concave_maximum([&](double t) -> SlopeAndCurvature {
+      double sums[2] = {};
+      for (std::uint64_t i = 0; i < lane_.rows(); ++i) {
+        const double upper = problem_.upper(i), alpha = lane_.alpha[i];
+        if (lane_.curvature(i) == 0 || alpha == 0) continue;
+        sums[0] += alpha * gain_slope(loss_, t * alpha, upper);
+        sums[1] += alpha * alpha * loss_.dual_curvature(t * alpha, upper);
+      }
+      if (epochs_.on_ranks()) options_.comm->sum(sums);
+      return {sums[0] - t * square, sums[1] + square};
+    });
+    scale_start(start, share.best);
+  }
+
+  void scale_start(const Start& start, double factor) {
     for (double& x : iterate_.w) x *= factor;
     for (std::uint64_t i = 0; i < lane_.rows(); ++i) {
       if (lane_.curvature(i) > 0) lane_.alpha[i] *= factor;

@@ -186,7 +186,11 @@ class Epochs {
       if (count == 1) first = seen_.squares;
       if (!(seen_.squares >= DualTuning::kRoundEndsAt * first) || seen_.awake == 0) break;
     }
-    share_joined_ = join_->meet(lane_.iterate.w, lane_.gain());
+    if constexpr (Loss::kQuadraticGain) {
+      share_joined_ = join_->meet(lane_.iterate.w, lane_.gain());
+    } else {
+      share_joined_ = join_->meet(lane_.iterate.w, [this](double t) { return lane_.gain_at(t); });
+    }
     lane_.store(share_joined_);
     ++work_.iterations;
   }

@@ -22,6 +22,7 @@
 #include <span>
 #include <vector>
 
+#include "objective/smooth_search.h"
 #include "simd/simd.h"
 
 namespace hinge {
@@ -34,6 +35,8 @@ using SumOverLanes = std::function<void(std::span<double>)>;
 struct StepGain {
   double slope = 0, curvature = 0;
 };
+// Where that is no quadratic: its slope at t, and by how much it falls there.
+using GainAlong = std::function<SlopeAndCurvature(double t)>;
 
 class Join {
  public:
@@ -47,8 +50,12 @@ class Join {
   // Afterwards: w as this lane sees it becomes that of all lanes. `gain` is what its variables add
   // to the part of D that is not w's on the way they went. Returns t.
   double meet(std::span<double> w, const StepGain& gain);
+  double meet(std::span<double> w, const GainAlong& gain);
 
  private:
+  void sum_up(std::span<const double> w, double slope, double curvature);
+  double go(std::span<double> w, double share, double best);
+
   const double lanes_;
   const SumOverLanes sum_;
   const Simd& simd_;

@@ -129,6 +129,20 @@ class Lane {
     return sum;
   }
 
+  // The slope of that and by how much it falls where variables have gone the share t of their way.
+  SlopeAndCurvature gain_at(double t) const {
+    SlopeAndCurvature sum;
+    for (const Row& row : working.items()) {
+      if (row.curvature == 0) continue;
+      const double upper = problem_.upper(row.row), way = row.alpha - alpha[row.row];
+      if (way == 0) continue;
+      const double there = alpha[row.row] + t * way;
+      sum.slope += way * gain_slope(loss_, there, upper);
+      sum.curvature += way * way * loss_.dual_curvature(there, upper);
+    }
+    return sum;
+  }
+
   // What epochs made of the variables becomes theirs, by row; or `share` in [0, 1] of the way that
   // each went, but for rows of zeros, whose first visit has found what is best for good.
   void store() {

@@ -22,7 +22,8 @@
 
 namespace hinge {
 
-// D along a way is a quadratic of how far it goes: for losses whose conjugate is one.
+// D along a way is a quadratic of how far it goes, for losses whose conjugate is one; of others the
+// quadratic is that of where a leap begins, and a leap is made if it gains all the same.
 template <class Loss, class Value>
 class Leaps {
   using Item = typename WorkingRows<Value>::Item;
@@ -167,7 +168,7 @@ class Leaps {
       const Item& item = items[k];
       const double wanted = item.alpha + s * (item.alpha - before_[k]) + (first ? 0 : t * step_[k]);
       const double upper = problem_.upper(item.row);
-      leap_[k] = std::clamp(wanted, loss_.lowest(upper), loss_.highest(upper));
+      leap_[k] = fit(wanted, item.alpha, upper);
       gain += loss_.dual_gain(leap_[k], upper) - loss_.dual_gain(item.alpha, upper);
       if (leap_[k] == wanted) continue;
       add_row(problem_, simd_, rows_.entries(item), (leap_[k] - wanted) * item.y, leap_w_,
@@ -199,6 +200,17 @@ class Leaps {
     changed_w_ = true;
     mark();
     return true;
+  }
+
+  // Where a variable may leap to. One whose gain has an infinite slope at its bounds goes at most
+  // half of the way to them.
+  double fit(double wanted, double alpha, double upper) const {
+    const double low = loss_.lowest(upper), high = loss_.highest(upper);
+    if constexpr (Loss::kQuadraticGain) {
+      return std::clamp(wanted, low, high);
+    } else {
+      return std::clamp(wanted, alpha - (alpha - low) / 2, alpha + (high - alpha) / 2);
+    }
   }
 
   const Problem& problem_;

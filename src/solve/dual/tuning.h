@@ -162,6 +162,9 @@ struct DualTuning {
   static constexpr std::size_t kSettlingRows = 2000;
   static constexpr std::size_t kSettlingRounds = 8;
   static constexpr double kSettled = 1e-13;
+  // With a loss whose variables never are at their bounds none moves by more than this share of
+  // what is left to either. Not measured apart.
+  static constexpr double kMostGiven = 0.5;
 
   // ---- Lanes on ranks (join.h). None of these matters much: rounds in all, as a geometric mean
   // over ccat, imdb, w8a, a9a and two generated sets on 3 to 8 ranks (C = 1 and 30, gaps of 1e-3

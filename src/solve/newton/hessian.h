@@ -73,6 +73,22 @@ class NewtonHessian {
     for (const Block& block : blocks_) count_ += block.terms.size();
   }
 
+  // All rows, each with a weight of its own, for a sum from scratch.
+  template <class Weight>
+  void weigh(const Weight& weight) {
+    forget();
+    pool_.run(blocks_.size(), [&](std::size_t b) {
+      Block& block = blocks_[b];
+      block.terms.clear();
+      for (std::uint64_t i = cuts_[b]; i < cuts_[b + 1]; ++i) {
+        const double u = weight(i) * (costs_.empty() ? 1.0 : costs_[i]);
+        if (u > 0) block.terms.push_back({i, u});
+      }
+    });
+    count_ = 0;
+    for (const Block& block : blocks_) count_ += block.terms.size();
+  }
+
   // F'' s = g, exactly or to about such a residual; s is of no use if go() says no.
   template <class Go>
   void solve(double curvature, double residual, const std::vector<double>& g,

@@ -15,6 +15,7 @@
 #include "objective/line_search.h"
 #include "solve/newton/part.h"
 #include "solve/newton/sample.h"
+#include "solve/newton/smooth_newton.h"
 #include "solve/solver.h"
 
 namespace hinge {
@@ -461,9 +462,13 @@ class Newton {
 Solution solve_newton(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                       Pool& pool) {
   return visit_loss(problem.loss, [&]<class Loss>(const Loss&) {
-    return problem.data->visit([&]<class Value>(const CsrView<Value>& m) {
-      return Newton<Value, Loss>(problem, m, options, monitor, pool).run();
-    });
+    if constexpr (Loss::kSmooth && !Loss::kQuadraticGain) {
+      return solve_smoothly<Loss>(problem, options, monitor, pool);
+    } else {
+      return problem.data->visit([&]<class Value>(const CsrView<Value>& m) {
+        return Newton<Value, Loss>(problem, m, options, monitor, pool).run();
+      });
+    }
   });
 }
 

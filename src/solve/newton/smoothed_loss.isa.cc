@@ -1,6 +1,7 @@
 #include "solve/newton/smoothed_loss.h"
 
 #include <cstring>
+#include <stdexcept>
 
 #include "simd/lanes.h"
 
@@ -114,7 +115,11 @@ constexpr SmoothedLoops kLoops[] = {HINGE_FOR_EACH_ISA(HINGE_TABLE)};
 
 const SmoothedLoops& smoothed_loops(const Simd& simd, LossKind kind) {
   return visit_loss(kind, [&]<class Loss>(const Loss&) -> const SmoothedLoops& {
-    return table_for(simd.isa, kLoops<Loss>);
+    if constexpr (Loss::kSmooth && !Loss::kQuadraticGain) {
+      throw std::logic_error("there is nothing to smooth");
+    } else {
+      return table_for(simd.isa, kLoops<Loss>);
+    }
   });
 }
 

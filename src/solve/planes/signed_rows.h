@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -61,16 +62,20 @@ class SignedRows {
   // The rows for which f(row) holds, ascending.
   template <class F>
   std::vector<std::uint64_t> rows_where(const F& f) const {
-    std::vector<std::vector<std::uint64_t>> parts(all().blocks());
+    // Every row is written down and the next one over it unless it stays: whether it does follows
+    // no pattern that could be foreseen.
+    const auto kept = std::make_unique_for_overwrite<std::uint64_t[]>(size());
+    std::vector<std::span<const std::uint64_t>> parts(all().blocks());
     for_blocks(all(), [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
+      std::uint64_t* next = &kept[begin];
       for (std::uint64_t i = begin; i < end; ++i) {
-        if (f(i)) parts[block].push_back(i);
+        *next = i;
+        next += f(i) ? 1 : 0;
       }
+      parts[block] = {&kept[begin], next};
     });
     std::vector<std::uint64_t> list;
-    for (const std::vector<std::uint64_t>& part : parts) {
-      list.insert(list.end(), part.begin(), part.end());
-    }
+    for (const auto part : parts) list.insert(list.end(), part.begin(), part.end());
     return list;
   }
 

@@ -135,12 +135,15 @@ class StepSearch {
   }
 
   // [AS] Algorithm 1: a step of at most `reach_` / |w_t - w_b| carries no row across its margin
-  // that is not active.
+  // that is not active. Where all are active it may be longer; the search begins within reach all
+  // the same, since it looks at the more rows the farther it goes.
   Step within_reach() {
     const double distance = std::sqrt(segment_.square);
-    const double most = distance > 0 && reach_ > 0 ? reach_ / distance : kInfinity;
+    const double reach = distance > 0 && reach_ > 0 ? reach_ / distance : kInfinity;
+    const double most = risk_.active() == risk_.rows().all_rows() ? kInfinity : reach;
     Step step;
-    step.go = search(most);
+    step.go = search(reach);
+    if (step.go >= reach && reach < most) step.go = search(most);
     if (step.go >= most) {
       step.go = PlanesTuning::kShareOfReach * most;
       step.plane = most;

@@ -72,8 +72,10 @@ class Wandering {
   }
   // Where all rows are active, as a part of them tells.
   bool most_are_within(double radius) const {
+    const std::uint64_t every =
+        std::max<std::uint64_t>(1, lengths_.size() / PlanesTuning::kReachSample);
     std::uint64_t seen = 0, within = 0;
-    for (std::uint64_t i = 0; i < lengths_.size(); i += PlanesTuning::kReachSampleEvery) {
+    for (std::uint64_t i = 0; i < lengths_.size(); i += every) {
       ++seen;
       within += away(i) < radius * lengths_[i] ? 1U : 0U;
     }

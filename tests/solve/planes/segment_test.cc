@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "base/random.h"
@@ -202,6 +203,14 @@ TEST(StepSearch, ActiveStaysWithinItsReach) {
   bound.search->forget();
   bound.search->remember(far.go / 10 - OneStep::mu > 0 ? far.go / 10 - OneStep::mu : 0.0);
   const double reach = bound.search->reach_after({.go = 0, .plane = 0, .primal = 0}) / distance;
+  // While all rows are active none can cross unseen.
+  EXPECT_EQ(bound.find().go, far.go);
+  EXPECT_EQ(bound.find().plane, far.plane);
+
+  std::vector<std::uint64_t> most(bound.problem.data->rows() - 1);
+  std::iota(most.begin(), most.end(), 0);
+  const std::uint64_t count = most.size();
+  bound.risk.activate(bound.rows.cut(std::move(most)), count, {});
   const Step near = bound.find();
   EXPECT_LE(near.plane, reach * (1 + 1e-15));
   if (reach < far.go) {  // F falls beyond

@@ -1,0 +1,240 @@
+// Map: SmoothNewton::work is the way from samples of the rows (climb) to all of them;
+// newton/smooth_part.h says what a step is.
+#include "solve/newton/smooth_newton.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "base/archive.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "base/stop.h"
+#include "objective/free_bias.h"
+#include "solve/newton/sample.h"
+#include "solve/newton/smooth_part.h"
+
+namespace hinge {
+namespace {
+
+template <class Value, class Loss>
+class SmoothNewton {
+  using Tuning = NewtonTuning;
+
+ public:
+  using Part = SmoothPart<Value, Loss>;
+
+  SmoothNewton(const Problem& problem, const CsrView<Value>& m, const SolverOptions& options,
+               Monitor& monitor, Pool& pool)
+      : problem_(problem),
+        m_(m),
+        options_(options),
+        simd_(*options.simd),
+        monitor_(monitor),
+        pool_(pool),
+        best_w_(problem.dimension()),
+        best_alpha_(m.rows) {
+    for (std::uint64_t i = 0; i < m.rows; ++i) primal_ += problem.upper(i) * Loss::value(0.0);
+  }
+
+  Solution run() {
+    try {
+      work();
+    } catch (const Interrupted&) {
+      monitor_.interrupt();
+      look_once_more();
+    }
+    if (!seen_start_ && !options_.start.empty() && options_.resume.empty()) {
+      // Stopped before it was compared with anything.
+      best_w_ = options_.start[0].w;
+      if (!options_.start[0].alpha.empty()) best_alpha_ = options_.start[0].alpha;
+    }
+    solution_.w = std::move(best_w_);
+    if (problem_.free_bias) balance(problem_, best_alpha_);
+    solution_.alpha = std::move(best_alpha_);
+    return std::move(solution_);
+  }
+
+  // The state between two steps.
+  void archive(Archive& archive) {
+    archive(monitor_);
+    whole_->archive(archive);
+    archive.sized(best_w_, problem_.dimension());
+    archive.sized(best_alpha_, m_.rows);
+    archive(primal_, dual_, idle_, least_, solution_.iterations, solution_.rows_touched);
+  }
+
+ private:
+  void work() {
+    if (!std::isfinite(primal_)) {
+      fail("solver.nonfinite", "the objective is not finite at w = 0",
+           "scale the data, or lower --cost");
+    }
+    if (options_.resume.empty() && report()) return;  // at w = 0
+    system_.emplace(problem_, simd_, pool_);
+    NewtonSignedRows<Value> rows(NewtonRows<Value>(m_, simd_, pool_),
+                                 {problem_.y.begin(), problem_.y.end()},
+                                 {problem_.costs.begin(), problem_.costs.end()}, problem_);
+    whole_.emplace(std::move(rows), problem_.cost, problem_, *system_, simd_, pool_,
+                   solution_.rows_touched);
+    if (options_.resume.empty()) {
+      begin();
+    } else {
+      restore(*this, options_.resume);
+      const std::uint64_t touched = solution_.rows_touched;
+      whole_->settle();
+      solution_.rows_touched = touched;
+    }
+    while (!stopped_ && !report()) {
+      monitor_.offer_state([this] { return state_of(*this); });
+      if (idle_ > (relative_gap() < Tuning::kFineGap ? Tuning::kIdleFine : Tuning::kIdle)) {
+        solution_.stalled = true;
+        return;
+      }
+      const auto step = take_step(*whole_);
+      if (step == Part::Step::stopped) return;
+      if (step == Part::Step::none) idle_ += Tuning::kIdleOfNoWay;
+      take_values();
+    }
+  }
+
+  // At a start, or by way of samples.
+  void begin() {
+    Part& part = *whole_;
+    if (!options_.start.empty()) {
+      const Start& start = options_.start[0];
+      std::ranges::copy(start.w, part.w.begin());
+      if (!start.alpha.empty()) {
+        const double dual = part.dual_of(start.alpha);
+        if (dual > dual_) {
+          dual_ = dual;
+          best_alpha_ = start.alpha;
+        }
+      }
+    } else {
+      climb();
+      if (stopped_) return;
+    }
+    part.measure();
+    take_values();
+    seen_start_ = true;
+  }
+
+  // Solves for ever larger samples: one row of each run of neighbours.
+  void climb() {
+    const std::vector<std::uint64_t> sizes = sample_sizes(m_.rows, problem_.dimension());
+    for (std::size_t level = sizes.size(); level-- > 0 && !stopped_;) {
+      const std::uint64_t size = sizes[level];
+      const std::vector<std::uint64_t> rows =
+          sample_of_rows(m_.rows, size, Random(options_.seed, level));
+      const double share = static_cast<double>(m_.rows) / static_cast<double>(size);
+      Part part(whole_->rows().part(rows, problem_, pool_), problem_.cost * share, problem_,
+                *system_, simd_, pool_, solution_.rows_touched);
+      part.w = whole_->w;
+      part.measure();
+      while (!stop()) {
+        const auto step = take_step(part);
+        if (step != Part::Step::taken) break;
+        const double asked = monitor_.limits().gap_at(part.primal());
+        if (part.decrement() <= sample_gap(size, problem_.dimension(), asked) * part.primal()) {
+          break;
+        }
+      }
+      whole_->w = part.w;
+    }
+  }
+
+  bool stop() {
+    stopped_ = stopped_ || monitor_.poll(passes());
+    return stopped_;
+  }
+
+  typename Part::Step take_step(Part& part) {
+    if (stop()) return Part::Step::stopped;
+    const auto step = part.step([this] { return !stop(); });
+    monitor_.add_work(system_->take_work());
+    if (step == Part::Step::stopped) return step;
+    ++solution_.iterations;
+    latest_w_ = part.w;
+    return step;
+  }
+
+  // P and D where all rows are.
+  void take_values() {
+    Part& part = *whole_;
+    if (part.primal() < primal_) {  // not if it is not finite
+      primal_ = part.primal();
+      std::copy_n(part.w.begin(), best_w_.size(), best_w_.begin());
+    }
+    if (part.dual() > dual_) {
+      dual_ = part.dual();
+      const Buffer<double>& shares = part.shares();
+      for (std::uint64_t i = 0; i < m_.rows; ++i) best_alpha_[i] = problem_.upper(i) * shares[i];
+    }
+    idle_ = relative_gap() < Tuning::kProgress * least_ ? 0 : idle_ + 1;
+    least_ = std::min(least_, relative_gap());
+  }
+
+  double relative_gap() const {
+    return primal_ > 0 ? std::max(0.0, (primal_ - dual_) / primal_) : 0.0;
+  }
+  double passes() const {
+    return static_cast<double>(solution_.rows_touched) / static_cast<double>(m_.rows);
+  }
+
+  bool report() {
+    Progress progress;
+    progress.iteration = solution_.iterations;
+    progress.data_passes = passes();
+    progress.primal = primal_;
+    progress.dual = dual_;
+    progress.relative_gap = relative_gap();
+    progress.active_rows = m_.rows;
+    return monitor_.report(progress);
+  }
+
+  // Is the point where a signal met us, perhaps on some of the rows, better than the best?
+  void look_once_more() {
+    if (!whole_ || latest_w_.empty()) return;
+    try {
+      const Pool::Grace grace(pool_, kLastLook);
+      whole_->w = latest_w_;
+      whole_->measure();
+      take_values();
+    } catch (const Interrupted&) {
+      // The best before will do.
+    }
+  }
+
+  const Problem& problem_;
+  const CsrView<Value>& m_;
+  const SolverOptions& options_;
+  const Simd& simd_;
+  Monitor& monitor_;
+  Pool& pool_;
+
+  std::optional<NewtonSystem> system_;
+  std::optional<Part> whole_;
+  std::vector<double> best_w_, latest_w_, best_alpha_;
+  double primal_ = 0, dual_ = 0;  // the best
+  std::uint64_t idle_ = 0;        // steps, about, without progress
+  double least_ = std::numeric_limits<double>::infinity();
+  bool seen_start_ = false;  // its values are known
+  bool stopped_ = false;
+  Solution solution_;
+};
+
+}  // namespace
+
+template <class Loss>
+Solution solve_smoothly(const Problem& problem, const SolverOptions& options, Monitor& monitor,
+                        Pool& pool) {
+  return problem.data->visit([&]<class Value>(const CsrView<Value>& m) {
+    return SmoothNewton<Value, Loss>(problem, m, options, monitor, pool).run();
+  });
+}
+
+template Solution solve_smoothly<Logistic>(const Problem&, const SolverOptions&, Monitor&, Pool&);
+
+}  // namespace hinge

@@ -1,0 +1,329 @@
+// Newton steps on P itself, on some rows, for a smooth loss whose curvature is not the same
+// everywhere (objective/loss.h). For costs u_i
+//
+//   a_i = -l'(z_i), z_i = y_i <w, x_i>,  v = sum_i u_i a_i y_i x_i,  P' = w - v,
+//   P'' = I + sum_i u_i l''(z_i) x_i x_i^T
+//
+// The dual variables u_i a_i are the best for their margins, and P - D = 1/2 |w - v|^2. With a free
+// bias the last coordinate is moved after each step to where sum_i u_i a_i y_i = 0.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/archive.h"
+#include "base/buffer.h"
+#include "base/pool.h"
+#include "objective/problem.h"
+#include "objective/smooth_search.h"
+#include "simd/simd.h"
+#include "solve/newton/hessian.h"
+#include "solve/newton/signed_rows.h"
+#include "solve/newton/smooth_rows.h"
+#include "solve/newton/system.h"
+#include "solve/newton/tuning.h"
+
+namespace hinge {
+
+template <class Value, class Loss>
+class SmoothPart {
+  using Tuning = NewtonTuning;
+
+ public:
+  // `unit`: of the costs u_i = unit c_i. To `touched` rows are added as passes touch them.
+  SmoothPart(NewtonSignedRows<Value> rows, double unit, const Problem& problem,
+             NewtonSystem& system, const Simd& simd, Pool& pool, std::uint64_t& touched)
+      : w(system.size()),
+        problem_(problem),
+        rows_(std::move(rows)),
+        unit_(unit),
+        free_(problem.free_bias),
+        features_(rows_.features()),
+        regularised_(problem.regularised()),
+        system_(system),
+        simd_(simd),
+        loops_(smooth_loops(simd, problem.loss.kind)),
+        pool_(pool),
+        touched_(touched),
+        cuts_(rows_.rows().cuts()),
+        blocks_(cuts_.size() - 1),
+        hessian_(rows_.rows(), cuts_, rows_.costs(), problem, system, simd, pool, touched),
+        v_(system.size()),
+        d_(size()) {
+    for (Block& block : blocks_) block.v.resize(system.size());
+    for (Buffer<double>* const each :
+         {&here_.z, &here_.share, &here_.curvature, &there_.z, &there_.share, &there_.curvature}) {
+      each->resize(size());
+    }
+    y_.resize(free_ ? size() : 0);
+    for (std::uint64_t i = 0; i < y_.size(); ++i) y_[i] = rows_.y(i);
+  }
+
+  SmoothPart(const SmoothPart&) = delete;
+  SmoothPart& operator=(const SmoothPart&) = delete;
+
+  const NewtonSignedRows<Value>& rows() const { return rows_; }
+  std::uint64_t size() const { return rows_.size(); }
+  Buffer<double>& shares() { return here_.share; }
+  const std::vector<double>& v() const { return v_; }
+
+  double primal() const { return Problem::primal(problem_.square(w), unit_ * sums_.loss); }
+  double dual() const {
+    return Problem::dual(problem_.square(v_), unit_ * sums_.gain, free_ ? v_[features_] : 0.0,
+                         free_ ? w[features_] : 0.0);
+  }
+  // About how far P is above its minimum, at the point before the last step, by that step.
+  double decrement() const { return decrement_; }
+  double half_gradient() const {
+    double sum = 0;
+    for (std::size_t j = 0; j < regularised_; ++j) sum += (w[j] - v_[j]) * (w[j] - v_[j]);
+    return sum / 2;
+  }
+
+  // Everything at w, from the rows. A free bias becomes the best.
+  void measure() {
+    std::fill_n(here_.z.data(), size(), 0.0);
+    score(w.data());
+    go_along(1, w);
+    accept();
+  }
+  // Everything where w and margins are known.
+  void settle() {
+    std::fill_n(d_.data(), size(), 0.0);
+    go_along({here_.z.data(), d_.data(), rows_.costs_from(0), size()}, 0);
+    accept();
+  }
+
+  enum class Step : std::uint8_t { taken, none, stopped };
+
+  // One step, unless rounding leaves no way down, or go() says no.
+  template <class Go>
+  Step step(const Go& go) {
+    hessian_.weigh([this](std::uint64_t i) { return here_.curvature[i]; });
+    std::vector<double> g(system_.size()), s;
+    for (std::size_t j = 0; j < regularised_; ++j) g[j] = v_[j] - w[j];
+    if (free_) g[features_] = v_[features_];
+    hessian_.solve(unit_, residual_, g, s, go);
+    if (!go()) return Step::stopped;
+    double down = 0, square = 0, inner = 0;
+    for (std::size_t j = 0; j < s.size(); ++j) down += g[j] * s[j];
+    if (!(down > 0) || !std::isfinite(down)) return Step::none;
+    for (std::size_t j = 0; j < regularised_; ++j) {
+      square += s[j] * s[j];
+      inner += w[j] * s[j];
+    }
+    decrement_ = down / 2;
+    const double before = half_gradient(), primal_before = primal();
+    score(s.data());
+    std::vector<double> to(w.size());
+    const auto go_to = [&](double t) {
+      for (std::size_t j = 0; j < w.size(); ++j) to[j] = w[j] + t * s[j];
+      go_along(t, to);
+    };
+    go_to(1);
+    double rise = 0;
+    for (std::size_t j = 0; j < regularised_; ++j) rise += (to[j] - next_v_[j]) * s[j];
+    if (free_) rise -= next_v_[features_] * s[features_];
+    if (!(rise <= Tuning::kMostRise * down)) {
+      const double t = search(-down, inner, square);
+      if (t == 0) return Step::none;
+      go_to(t);
+    }
+    if (!(Problem::primal(problem_.square(to), unit_ * next_sums_.loss) <=
+          primal_before + Tuning::kTrusted * primal_before)) {
+      return Step::none;
+    }
+    w = to;
+    accept();
+    if (half_gradient() > Tuning::kSlowFall * before) {
+      residual_ = std::max(Tuning::kLeastResidual, Tuning::kResidualLess * residual_);
+    }
+    return Step::taken;
+  }
+
+  // D of other dual variables, and what of it is |v|^2 stays behind.
+  double dual_of(std::span<const double> alpha) {
+    double gain = 0, sum = 0;
+    for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
+      Block& block = blocks_[b];
+      std::ranges::fill(block.v, 0.0);
+      block.sums = {};
+      for (std::uint64_t i = begin; i < end; ++i) {
+        const double a = alpha[i] * rows_.y(i);
+        block.sums.gain += Loss::dual_gain(alpha[i], problem_.upper(i));
+        block.sums.loss += a;
+        rows_.rows().add(
+            1, [i](std::uint64_t) { return i; }, &a, block.v.data());
+      }
+      if (rows_.bias() != 0) block.v[features_] += rows_.bias() * block.sums.loss;
+    });
+    std::vector<double> all(v_.size());
+    for (const Block& block : blocks_) {
+      gain += block.sums.gain;
+      sum += block.sums.loss;
+      for (std::size_t j = 0; j < all.size(); ++j) all[j] += block.v[j];
+    }
+    touched_ += size();
+    return Problem::dual(problem_.square(all), gain, free_ ? sum : 0.0, free_ ? w[features_] : 0.0);
+  }
+
+  void archive(Archive& archive) {
+    archive.sized(w, system_.size());
+    archive.sized(here_.z, size());
+    archive(hessian_, residual_);
+    archive.require(residual_ > 0 && residual_ < 1);
+  }
+
+  std::vector<double> w;  // of as many numbers as the system has
+
+ private:
+  struct Block {
+    std::vector<double> v;
+    SumsOfRows sums;
+    SlopeOfRows slope;
+  };
+  struct State {
+    Buffer<double> z, share, curvature;
+  };
+
+  template <class F>
+  void for_blocks(F&& f) {
+    pool_.run(blocks_.size(), [&](std::size_t b) { f(b, cuts_[b], cuts_[b + 1]); });
+  }
+  static RowsAlongRay part_of(const RowsAlongRay& all, std::uint64_t begin, std::uint64_t end) {
+    return {all.z + begin, all.d + begin, all.cost == nullptr ? nullptr : all.cost + begin,
+            end - begin};
+  }
+
+  // d_i = y_i <s, x_i>
+  void score(const double* s) {
+    for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      rows_.score(s, d_.data(), begin, end);
+    });
+    touched_ += size();
+  }
+
+  // The state where margins are z + t d, and v there. A free bias, the last of `to`, goes on to the
+  // best.
+  void go_along(double t, std::vector<double>& to) {
+    RowsAlongRay all = {here_.z.data(), d_.data(), rows_.costs_from(0), size()};
+    if (free_) {
+      for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t i = begin; i < end; ++i) there_.z[i] = here_.z[i] + t * d_[i];
+      });
+      all.z = there_.z.data();
+      all.d = y_.data();
+      t = best_shift(all);
+      to[features_] += t;
+    }
+    go_along(all, t);
+  }
+  void go_along(const RowsAlongRay& all, double t) {
+    for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
+      go_along(all, t, begin, end, blocks_[b]);
+    });
+    touched_ += size();
+    next_v_.assign(v_.size(), 0.0);
+    next_sums_ = {};
+    for (const Block& block : blocks_) {
+      next_sums_.loss += block.sums.loss;
+      next_sums_.gain += block.sums.gain;
+      simd_.add_dense(unit_, block.v.data(), next_v_.data(), next_v_.size());
+    }
+  }
+  void go_along(const RowsAlongRay& all, double t, std::uint64_t begin, std::uint64_t end,
+                Block& block) {
+    constexpr std::size_t kRun = Tuning::kChangesAtOnce;
+    std::ranges::fill(block.v, 0.0);
+    block.sums = {};
+    double factors[kRun], sum = 0;
+    for (std::uint64_t from = begin; from < end; from += kRun) {
+      const auto run = static_cast<std::size_t>(std::min<std::uint64_t>(kRun, end - from));
+      const SumsOfRows sums = loops_.move(
+          part_of(all, from, from + run), t,
+          {there_.z.data() + from, there_.share.data() + from, there_.curvature.data() + from});
+      block.sums.loss += sums.loss;
+      block.sums.gain += sums.gain;
+      for (std::size_t k = 0; k < run; ++k) {
+        factors[k] = rows_.cost(from + k) * there_.share[from + k] * rows_.y(from + k);
+        sum += factors[k];
+      }
+      rows_.rows().add(
+          run, [from](std::uint64_t k) { return from + k; }, factors, block.v.data());
+    }
+    if (rows_.bias() != 0) block.v[features_] += rows_.bias() * sum;
+  }
+
+  void accept() {
+    std::swap(here_.z, there_.z);
+    std::swap(here_.share, there_.share);
+    std::swap(here_.curvature, there_.curvature);
+    std::swap(v_, next_v_);
+    sums_ = next_sums_;
+  }
+
+  // The first two derivatives of the losses along a ray, but for the unit of costs.
+  SlopeOfRows slope_along(const RowsAlongRay& all, double t) {
+    for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
+      blocks_[b].slope = loops_.slope(part_of(all, begin, end), t);
+    });
+    SlopeOfRows sum;
+    for (const Block& block : blocks_) {
+      sum.slope += block.slope.slope;
+      sum.curvature += block.slope.curvature;
+    }
+    return sum;
+  }
+
+  // How far to go along s, by P' = first + t square + that of the losses, where the slope at 0 is
+  // `slope` < 0.
+  double search(double slope, double first, double square) {
+    const RowsAlongRay all = {here_.z.data(), d_.data(), rows_.costs_from(0), size()};
+    const auto at = [&](double t) -> SlopeAndCurvature {
+      const SlopeOfRows losses = slope_along(all, t);
+      return {first + t * square + unit_ * losses.slope, square + unit_ * losses.curvature};
+    };
+    return smooth_minimum({slope, at(0).curvature}, 1, at, Tuning::kSearched);
+  }
+
+  // How far the free bias is from its best.
+  double best_shift(const RowsAlongRay& all) {
+    const auto at = [&](double sign, double t) -> SlopeAndCurvature {
+      const SlopeOfRows losses = slope_along(all, sign * t);
+      return {sign * losses.slope, losses.curvature};
+    };
+    const SlopeAndCurvature here = at(1, 0);
+    if (here.slope == 0 || !std::isfinite(here.slope)) return 0;
+    const double sign = here.slope < 0 ? 1 : -1;
+    return sign * smooth_minimum({-std::abs(here.slope), here.curvature},
+                                 std::numeric_limits<double>::infinity(),
+                                 [&](double t) { return at(sign, t); });
+  }
+
+  const Problem& problem_;
+  NewtonSignedRows<Value> rows_;
+  double unit_;
+  bool free_;
+  std::size_t features_, regularised_;
+  NewtonSystem& system_;
+  const Simd& simd_;
+  const SmoothLoops& loops_;
+  Pool& pool_;
+  std::uint64_t& touched_;
+  std::vector<std::uint64_t> cuts_;
+  std::vector<Block> blocks_;
+  NewtonHessian<Value> hessian_;
+  State here_, there_;  // of rows where w is, and where a step may lead
+  std::vector<double> v_, next_v_;
+  SumsOfRows sums_, next_sums_;
+  Buffer<double> d_, y_;
+  double decrement_ = 0;
+  double residual_ = Tuning::kResidual;
+};
+
+}  // namespace hinge
