@@ -76,12 +76,6 @@ Result<CostSearch> find_cost(const Dataset& data, int folds, double first,
     if (!options.path.empty() || options.lambda > 0) {
       fail("usage.value", "the cost is what is looked for: several, or lambda, make no sense");
     }
-    if (is_regression(options.loss)) {
-      fail("usage.value",
-           "a cost is found by how many rows are predicted rightly; of regression give several "
-           "costs, "
-           "which cross-validation compares");
-    }
     const bool regression = is_regression(options.loss);
     const double largest = regression ? CostSearch::kLargestOfRegression : CostSearch::kLargest;
     if (!(first >= 0) || first > largest) {
