@@ -222,7 +222,7 @@ TEST_P(ExactSolverFigures, EndsAtTheLimitOfRounding) {
     // What sums of so many columns may be apart.
     const double least = shape.free_bias ? 1e-12 : shape.features > kFewRows ? 4e-15 : 1e-15;
     const double outwards = r.certificate.rounding() / r.certificate.primal;
-    EXPECT_LE(outwards, 1e-12);
+    EXPECT_LE(outwards, is_regression(GetParam().loss.kind) ? 1e-11 : 1e-12);  // by |t|, too
     EXPECT_TRUE(r.solution.stalled || r.certificate.relative_gap <= least + outwards)
         << r.certificate.relative_gap;
     EXPECT_LE(r.certificate.relative_gap, 1e-10);
@@ -234,7 +234,8 @@ TEST_P(ExactSolverFigures, ExtremeCosts) {
   for (const ProblemShape& shape : kShapes) {
     NoisyProblem sample(Precision::f64, shape, GetParam().loss);
     for (const double cost : {1e-9, 1e-6, 1e-3, 1e3, 1e6}) {
-      if (cost > 1e3 && GetParam().loss == LossKind::hinge) continue;
+      const LossKind loss = GetParam().loss.kind;
+      if (cost > 1e3 && (loss == LossKind::hinge || is_regression(loss))) continue;
       sample.problem.cost = cost;
       const Outcome r = run(GetParam().solve, sample.problem, {.gap = 1e-3, .seconds = 20});
       EXPECT_LE(r.certificate.relative_gap, 1e-3 * (1 + 1e-9)) << cost;
