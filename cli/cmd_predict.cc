@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <memory>
+#include <utility>
 
 #include "cli.h"
 
@@ -16,17 +17,28 @@ struct Predict {
   std::string output = "-";
   std::optional<double> cost;
   bool scores = false;
+  int probabilities = 0;
   bool no_labels = false;
   int threads = 0;
 
   int run();
-  std::string format(const Model& model, const Predictions& predictions) const;
+  std::string format(const Model& model, const Predictions& predictions,
+                     const std::vector<double>& likely) const;
 };
 
-// Scores are printed so that reading them back gives the same double.
-std::string Predict::format(const Model& model, const Predictions& predictions) const {
-  const std::size_t problems = model.problems.size();
+// Numbers are printed so that reading them back gives the same double. With probabilities a first
+// line has the labels, as LIBLINEAR's program prints them.
+std::string Predict::format(const Model& model, const Predictions& predictions,
+                            const std::vector<double>& likely) const {
+  const std::size_t problems = model.problems.size(), labels = model.labels.size();
   std::string text;
+  if (probabilities != 0) {
+    text = "labels";
+    for (const std::int64_t label : model.labels) {
+      text += ' ' + prediction_text(model.class_names, label);
+    }
+    text += '\n';
+  }
   const auto append = [&](auto number) {
     char digits[32];
     text.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
@@ -42,6 +54,10 @@ std::string Predict::format(const Model& model, const Predictions& predictions) 
     for (std::size_t k = 0; scores && k < problems; ++k) {
       text += ' ';
       append(predictions.scores[i * problems + k]);
+    }
+    for (std::size_t k = 0; probabilities != 0 && k < labels; ++k) {
+      text += ' ';
+      append(likely[i * labels + k]);
     }
     text += '\n';
   }
@@ -62,6 +78,10 @@ int Predict::run() {
   }
   if (!checked.ok()) return reporter.fail(checked.error(), "nothing predicted");
   if (!model.ok()) return reporter.fail(model.error(), "nothing predicted");
+  if (probabilities != 0) {  // better known before rows are read
+    const Result<std::vector<double>> none = hinge::probabilities(*model, {});
+    if (!none.ok()) return reporter.fail(none.error(), "nothing predicted");
+  }
   Result<Dataset> rows = load_for(*model, data, !no_labels, threads, reporter);
   if (!rows.ok()) return reporter.fail(rows.error(), "nothing predicted");
   Result<Predictions> predictions = predict(*model, *rows, threads, &stop_flag());
@@ -69,7 +89,13 @@ int Predict::run() {
   if (stop_flag().load()) return signal_exit_code();  // nothing is written
   Result<OutputFile> out = OutputFile::create(output);
   if (!out.ok()) return reporter.fail(out.error(), "nothing predicted");
-  if (Result<void> r = out->write(format(*model, *predictions)); !r.ok()) {
+  std::vector<double> likely;
+  if (probabilities != 0) {
+    Result<std::vector<double>> found = hinge::probabilities(*model, *predictions);
+    if (!found.ok()) return reporter.fail(found.error(), "nothing predicted");
+    likely = std::move(*found);
+  }
+  if (Result<void> r = out->write(format(*model, *predictions, likely)); !r.ok()) {
     return reporter.fail(r.error());
   }
   if (Result<void> r = out->commit(); !r.ok()) return reporter.fail(r.error());
@@ -159,6 +185,13 @@ void add_predict(CLI::App& app, Action& action) {
   command->add_flag(
       "--scores", predict->scores,
       "add the decision values: one, or one a class in the order of the model's labels");
+  command
+      ->add_option("-b,--probabilities", predict->probabilities,
+                   "1: add how likely each label is, after a line that names them, as LIBLINEAR "
+                   "does; of a model of the logistic loss")
+      ->type_name("0|1")
+      ->check(CLI::Range(0, 1))
+      ->excludes("--scores");
   command->add_flag("--no-labels", predict->no_labels, "rows of DATA have no label");
   add_cost(*command, predict->cost);
   add_threads(*command, predict->threads);

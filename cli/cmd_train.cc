@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "cli.h"
 
@@ -30,10 +31,12 @@ struct Train {
   bool json = false;
   bool require_converged = false;
   int folds = 0;
+  bool find_cost = false;
   double mpi_timeout = Ranks::kTimeout;
 
   int run();
   int run_folds();
+  int run_search();
   Result<void> take_model_name();
   Result<void> prepare();
   Result<void> check_outputs_before();
@@ -46,6 +49,7 @@ struct Train {
   Result<void> check_labels(const Dataset& rows) const;
   Result<void> check_format(const Dataset& rows) const;
   Result<void> save_trace() const;
+  void say_loss();
   Result<Model> load_start() const;
   Result<std::vector<TrainReport>> learn(const Dataset& rows, TrainControl control);
   Json to_json(const Dataset& rows, const std::vector<TrainReport>& reports,
@@ -54,6 +58,7 @@ struct Train {
   double load_seconds = 0, save_seconds = 0, total_seconds = 0;
   std::string trace;
   std::optional<Model> start_model;
+  bool said_loss = false;
   std::string outcome = "no model written";  // what an error says of the outputs
 };
 
@@ -233,8 +238,6 @@ Result<void> Train::save_trace() const {
 
 // As LIBLINEAR's -v: estimates how well a model would predict, and writes none.
 int Train::run_folds() {
-  if (!checkpoint.path.empty()) usage("--folds trains several times: it takes no checkpoints");
-  if (!start_path.empty()) usage("--folds trains on parts of the rows: --start may have seen all");
   data.read.threads = options.threads;
   data.read.memory = options.memory;
   const Result<Dataset> rows = data.load(reporter);
@@ -243,6 +246,7 @@ int Train::run_folds() {
   const Result<std::vector<Metrics>> metrics =
       cross_validate_path(*rows, folds, options, {.observer = {}, .stop = &stop_flag()});
   if (!metrics.ok()) return reporter.fail(metrics.error());
+  say_loss();
   std::string text;
   if (!options.path.empty()) {
     text = metrics_table(options.path, *metrics, {}, json);
@@ -256,11 +260,65 @@ int Train::run_folds() {
   return printed.ok() ? 0 : reporter.fail(printed.error());
 }
 
+// As LIBLINEAR's -C: finds the cost that predicts best, prints what it prints, and writes no model.
+int Train::run_search() {
+  data.read.threads = options.threads;
+  data.read.memory = options.memory;
+  const Result<Dataset> rows = data.load(reporter);
+  if (!rows.ok()) return reporter.fail(rows.error());
+  if (Result<void> r = check_labels(*rows); !r.ok()) return reporter.fail(r.error());
+  const auto tell = [&](const CostTrial& trial) {
+    say_loss();
+    if (json) return;
+    static_cast<void>(print(
+        fmt::format("log2c={:7.2f}\trate={:g}\n", std::log2(trial.cost), 100 * trial.accuracy)));
+  };
+  const Result<CostSearch> search = hinge::find_cost(*rows, folds, given("cost") ? options.cost : 0,
+                                                     options, {.stop = &stop_flag()}, tell);
+  if (!search.ok()) return reporter.fail(search.error());
+  std::string text = fmt::format("Best C = {:g}  CV accuracy = {:g}%\n", search->best.cost,
+                                 100 * search->best.accuracy);
+  if (json) {
+    Json trials = Json::list();
+    for (const CostTrial& trial : search->trials) {
+      trials.push_back({{"cost", trial.cost}, {"accuracy", trial.accuracy}});
+    }
+    const Json object = {{"cost", search->best.cost},
+                         {"accuracy", search->best.accuracy},
+                         {"folds", folds},
+                         {"rows", rows->rows()},
+                         {"trials", trials}};
+    text = object.dump() + "\n";
+  }
+  const Result<void> printed = print(text);
+  return printed.ok() ? 0 : reporter.fail(printed.error());
+}
+
 // Whether LIBLINEAR's number of a solver says the loss as well.
 bool Train::loss_by_number() const {
   if (!given("solver")) return false;
   const std::string solver = command->get_option("--solver")->results().back();
   return solver == "1" || solver == "2" || solver == "3";
+}
+
+// What rows cost.
+std::string_view loss_formula(LossKind loss) {
+  switch (loss) {
+    case LossKind::squared_hinge:
+      return "max(0, 1 - y <w,x>)^2";
+    case LossKind::logistic:
+      return "log(1 + exp(-y <w,x>))";
+    case LossKind::hinge:
+      break;
+  }
+  return "max(0, 1 - y <w,x>)";
+}
+
+// The log begins with it; errors before there is one stand alone.
+void Train::say_loss() {
+  if (std::exchange(said_loss, true)) return;
+  reporter.log(fmt::format("loss {}: 1/2|w|^2 + C sum {} is minimised", to_string(options.loss),
+                           loss_formula(options.loss)));
 }
 
 // Options that are not given again are those of the run that is to go on; train() compares the
@@ -333,6 +391,7 @@ Result<std::vector<TrainReport>> Train::learn(const Dataset& rows, TrainControl 
   control.finished = [&](const TrainReport& report) {
     if (!several) return;
     line.clear();
+    say_loss();
     reporter.log(fmt::format("cost {:.6g}: {}, {:.3g} passes, {:.2g} s", report.model.origin.cost,
                              reached(report.model), report.data_passes,
                              report.solve_seconds + report.certify_seconds));
@@ -394,9 +453,21 @@ Result<void> Train::prepare() {
     usage("give --loss or one of LIBLINEAR's numbers of a solver, which says the loss");
   }
   if (Result<void> r = validate(options); !r.ok()) throw UsageError{r.error()};
+  if (find_cost) {
+    constexpr int kUsualFolds = 5;  // as LIBLINEAR
+    if (folds == 0) folds = kUsualFolds;
+    if (!options.path.empty()) usage("--find-cost: give one cost, where it shall begin, or none");
+  }
   if (folds != 0) {
+    const std::string_view name = find_cost ? "--find-cost" : "--folds";
+    if (!checkpoint.path.empty()) {
+      usage(fmt::format("{} trains several times: it takes no checkpoints", name));
+    }
+    if (!start_path.empty()) {
+      usage(fmt::format("{} trains on parts of the rows: --start may have seen all", name));
+    }
     if (!ranks().several()) return {};
-    return make_error("mpi.unsupported", "--folds: several ranks train one model");
+    return make_error("mpi.unsupported", fmt::format("{}: several ranks train one model", name));
   }
   if (model_path.empty()) {
     model_path = default_model_path(data.sources);
@@ -443,12 +514,7 @@ int Train::run() {
   const auto start = std::chrono::steady_clock::now();
   ready = ranks().agree(ready.ok() ? prepare() : ready);
   if (!ready.ok()) return reporter.fail(ready.error(), outcome);
-  if (options.loss != LossKind::hinge) {
-    reporter.log(fmt::format(
-        "loss {}: 1/2|w|^2 + C sum {} is minimised", to_string(options.loss),
-        options.loss == LossKind::logistic ? "log(1 + exp(-y <w,x>))" : "max(0, 1 - y <w,x>)^2"));
-  }
-  if (folds != 0) return run_folds();
+  if (folds != 0) return find_cost ? run_search() : run_folds();
   data.read.threads = options.threads;
   data.read.memory = options.memory;
   Result<Dataset> rows = data.load(reporter, ranks().transport());
@@ -521,6 +587,7 @@ Result<void> Train::report(const Dataset& rows, const std::vector<TrainReport>& 
   if (json) {
     if (Result<void> r = print(to_json(rows, reports, all).dump() + "\n"); !r.ok()) return r;
   }
+  say_loss();
   if (all.status == StopReason::interrupted) {
     reporter.log(
         costs == 1
@@ -568,7 +635,7 @@ void add_train(CLI::App& app, Action& action) {
       ->add_option("--weights", train->data.read.weights_file, "one cost factor a row, a line each")
       ->type_name("FILE");
   command
-      ->add_option("--start", train->start_path,
+      ->add_option("-i,--start", train->start_path,
                    "begin at this model, of the same classes: pegasos, with the step sizes that "
                    "--t0 says, and cutting planes; dual, at its proof, if it has one of these rows")
       ->type_name("MODEL");
@@ -603,6 +670,13 @@ void add_train(CLI::App& app, Action& action) {
                    "cross-validate in N parts and write no model (N >= 2)")
       ->type_name("N")
       ->check(CLI::Range(2, 1 << 20));
+  command
+      ->add_flag("-C,--find-cost", train->find_cost,
+                 "cross-validate (in 5 parts, or those of -v) at ever larger costs, each twice the "
+                 "one before, up to 1024, from --cost or one so small that no row reaches the "
+                 "margin; print the best, and write no model")
+      ->excludes("--lambda")
+      ->excludes("--path");
   command
       ->add_option("--mpi-timeout", train->mpi_timeout,
                    "started by mpirun or the like: seconds to wait for another rank before giving "

@@ -83,6 +83,7 @@ bool is_prediction(std::string_view line, const Beginnings& names) {
     return std::ranges::all_of(words_of(line.substr(end)), is_number);
   }
   const std::vector<std::string_view> words = words_of(line);
+  if (!words.empty() && words[0] == "labels" && !names.empty()) return true;
   return !words.empty() &&
          (is_number(words[0]) || words[0] == "none" || words[0] == "labels" ||
           (!names.empty() && names.contains(std::string(words[0])))) &&

@@ -166,30 +166,37 @@ std::optional<LossKind> loss_of_liblinear(std::string_view number) {
   return {};
 }
 
-// What LIBLINEAR's other solvers minimise, for those who come from there.
-std::string_view liblinear_loss(std::string_view number) {
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"4", "multi-class SVM by Crammer and Singer"},
-      {"5", "the squared hinge loss, L1-regularised"},
-      {"6", "L1-regularised logistic regression"},
-      {"11", "support vector regression"},
-      {"12", "support vector regression"},
-      {"13", "support vector regression"},
-      {"21", "the one-class SVM"}};
-  const auto found = std::ranges::find(kNames, number, [](const auto& pair) { return pair.first; });
-  return found == std::end(kNames) ? std::string_view{} : found->second;
-}
+// LIBLINEAR's other solvers, for those who come from there: what they minimise, and what hinge has
+// that comes near it.
+struct ForeignSolver {
+  std::string_view number, loss, instead;
+};
+constexpr std::string_view kRegression = "support vector regression",
+                           kNoRegression = "hinge has none yet";
+constexpr ForeignSolver kForeignSolvers[] = {
+    {"4", "the multi-class SVM of Crammer and Singer",
+     "of several classes hinge learns each against the rest: -s 3 with the hinge, -s 2 with its "
+     "square"},
+    {"5", "the squared hinge with |w| summed up (L1)",
+     "hinge regularises by |w|^2: -s 2 is the same loss so"},
+    {"6", "logistic regression with |w| summed up (L1)",
+     "hinge regularises by |w|^2: -s 0 is the same loss so"},
+    {"11", kRegression, kNoRegression},
+    {"12", kRegression, kNoRegression},
+    {"13", kRegression, kNoRegression},
+    {"21", "the one-class SVM",
+     "hinge learns from rows of at least two classes: label what is known to lie outside, and -s 3 "
+     "tells it from the rest"}};
 
 std::string solver_range() {
   return Choice{solver_names()}.words();
 }
 
 Solver solver(const Given& given) {
-  if (const std::string_view loss = liblinear_loss(given.text); !loss.empty()) {
-    fail("usage.value", fmt::format("--{}: LIBLINEAR's -s {} is {}; hinge minimises the hinge "
-                                    "loss, LIBLINEAR's -s 3, the squared hinge, its -s 1 and 2, "
-                                    "and the logistic loss, its -s 0 and 7",
-                                    given.name, given.text, loss));
+  const auto foreign = std::ranges::find(kForeignSolvers, given.text, &ForeignSolver::number);
+  if (foreign != std::end(kForeignSolvers)) {
+    fail("usage.value", fmt::format("--{}: LIBLINEAR's -s {} is {}; {}", given.name, given.text,
+                                    foreign->loss, foreign->instead));
   }
   if (loss_of_liblinear(given.text)) return Solver::automatic;
   return static_cast<Solver>(given.one_of(solver_names()));

@@ -47,6 +47,7 @@ class CannotRead(Exception):
 ARRAY_TYPES = {"U8": "B", "U32": "I", "U64": "Q", "I64": "q", "F32": "f", "F64": "d"}
 DECOMPRESSORS = {b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ\0": lzma.decompress}
 LOSSES = ("hinge", "squared_hinge", "logistic")
+SIGNED = ()  # losses whose dual variables may be negative
 DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 WHOLE = re.compile(r"[+-]?[0-9]+")
 
@@ -339,19 +340,56 @@ def read_native(container):
 
 
 def read_witnesses(container, count, rows):
-    """For every problem its states, one a row, and its values in between; None if the model has none."""
-    if "witness.states" not in container.arrays:
+    """For every problem its states, one a row, its values in between, and whether these are shares of U_i; None if the
+    model has none."""
+    rounded = "section.witness" in container.metadata
+    if not rounded and "witness.states" not in container.arrays:
         return None
     width = (rows + 3) // 4
-    states = container.get("witness.states", "U8", count, width)
-    counts = container.get("witness.free_counts", "U64", count)
-    free = container.get("witness.free", "F64", sum(counts))
-    witnesses, used = [], 0
-    for k in range(count):
-        own = [byte >> shift & 3 for byte in states[k * width : (k + 1) * width] for shift in (0, 2, 4, 6)]
-        witnesses.append((own, list(free[used : used + counts[k]])))
-        used += counts[k]
-    return witnesses
+    states = container.get("section.witness.states" if rounded else "witness.states", "U8", count, width)
+    states = [[byte >> shift & 3 for byte in states[k * width : (k + 1) * width] for shift in (0, 2, 4, 6)]
+              for k in range(count)]
+    if rounded:
+        values = read_shares(container, count)
+    else:
+        counts = container.get("witness.free_counts", "U64", count)
+        free = container.get("witness.free", "F64", sum(counts))
+        values = [(list(free[sum(counts[:k]) : sum(counts[: k + 1])]), False) for k in range(count)]
+    return [(own, *value) for own, value in zip(states, values)]
+
+
+def read_shares(container, count):
+    """For every problem its values, and whether they are shares."""
+    forms = container.field("section.witness")
+    data = bytes(container.get("section.witness.values", "U8", *container.shapes["section.witness.values"]))
+    if len(forms) != count:
+        raise CannotRead(f"{container.path}: a witness of other problems than the model has")
+    is_signed = container.metadata.get("section.loss") in SIGNED
+    found = []
+    for form in forms:
+        bits, size = form["bits"], form["values"] * form["bits"] // 8
+        if bits not in (16, 32, 64) or not -900 <= form["exponent"] <= 900 or size > len(data):
+            raise CannotRead(f"{container.path}: a witness that makes no sense")
+        numbers = array.array({16: "H", 32: "I", 64: "d"}[bits], data[:size])
+        data = data[size:]
+        if sys.byteorder == "big":
+            numbers.byteswap()
+        found.append((list(numbers), False) if bits == 64 else
+                     ([share(code, bits, form["exponent"], is_signed) for code in numbers], True))
+    if data:
+        raise CannotRead(f"{container.path}: a witness with values left over")
+    return found
+
+
+def share(code, bits, exponent, is_signed):
+    """What a code of docs/formats.md says."""
+    place_bits = bits - (3 if bits == 16 else 5) - is_signed
+    negative = is_signed and code >> (bits - 1)
+    size = code & ((1 << (bits - is_signed)) - 1)
+    octave, place = size >> place_bits, size & ((1 << place_bits) - 1)
+    steps = place if octave == 0 else ((1 << place_bits) + place) << (octave - 1)
+    value = math.ldexp(steps, exponent - place_bits - (7 if bits == 16 else 31))
+    return -value if negative else value
 
 
 # ---- Exact arithmetic: integers over a power of two.
@@ -689,15 +727,19 @@ class Finding:
                           f"by {with_digits(part, 3)} of the primal")
 
 
-def expand(witness, uppers, rows, finding):
-    """The dual variables of a witness, between 0 and `uppers`; None, and a sentence, where it makes no sense."""
-    states, free = witness
+def expand(witness, uppers, factors, rows, finding):
+    """The dual variables of a witness, between 0 and `uppers`, shares being of U_i, the `factors`; None, and a sentence,
+    where it makes no sense."""
+    states, free, are_shares = witness
     if 3 in states or any(states[rows:]) or states.count(2) != len(free):
         finding.false.append("the witness has a state that is unknown, or other than as many values as free rows")
         return None
     values, alpha = iter(free), []
     for i, upper in enumerate(uppers):
-        alpha.append(0.0 if states[i] == 0 else upper if states[i] == 1 else next(values))
+        if states[i] == 2:
+            alpha.append(next(values) * (factors[i] if are_shares else 1))  # rounded to a double, as hinge does
+        else:
+            alpha.append(upper if states[i] == 1 else 0.0)
         if not 0 <= alpha[i] <= upper or alpha[i] == math.inf:
             finding.false.append(f"the dual variable of row {i + 1} is {alpha[i]!r}, outside 0 .. {upper!r}")
             return None
@@ -712,7 +754,7 @@ def judge(model, problem, space):
     finding.primal = space.primal(problem)
     provable = model.kernel is None or space.has_bound()
     if problem.witness is not None and provable:
-        alpha = expand(problem.witness, space.highest(), model.rows, finding)
+        alpha = expand(problem.witness, space.highest(), space.uppers, model.rows, finding)
         if alpha is not None:
             finding.bound = max(Fraction(0), space.bound(problem, alpha, finding.primal))  # P is never below 0
     if problem.bound == "unknown":

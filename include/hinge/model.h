@@ -47,13 +47,20 @@ struct Certificate {
   bool bounded() const { return known() && bound != "none"; }
 };
 
-// Feasible dual variables 0 <= alpha_i <= U_i in compact form: 2 bits a row (0: zero, 1: at U_i,
-// 2: in between) and the values in between, in row order. Those of the squared hinge have no upper
-// bound, so that all that are not zero are in between.
+// Feasible dual variables in compact form: 2 bits a row (0: zero, 1: at its upper bound, mostly
+// U_i, 3: at its lower bound, where that is not zero, 2: in between) and the values in between, in
+// row order. With the hinge these are few and kept as they are. Other losses leave most rows in
+// between: theirs are shares of U_i, rounded to as few bits as the gap allows, and the certificate
+// is that of the rounded ones. docs/formats.md has the codes.
 struct Witness {
-  std::vector<std::uint8_t> states;
-  std::vector<double> free;
+  std::vector<std::uint8_t> states = {};
+  std::vector<double> free = {};  // where `bits` is 64
+  int bits = 64;                  // of a value in between: 16, 32 or 64
+  int exponent = 0;               // shares are shorter than 2^exponent
+  // Where `bits` is 16 or 32: codes of shares, little-endian.
+  std::vector<std::uint8_t> packed = {};
   bool empty() const { return states.empty(); }
+  bool operator==(const Witness&) const = default;
 };
 
 enum class StopReason : std::uint8_t { converged, limit, interrupted };
@@ -219,6 +226,14 @@ Result<Predictions> predict(const Model& model, const Dataset& data, int threads
 // twice; but with a kernel, or Model::columns, that fails with data.matrix, too.
 Result<Predictions> predict(const Model& model, const Dataset::View& rows, int threads = 0,
                             const std::atomic<bool>* stop = nullptr);
+
+// Whether scores say how likely a class is: of a model of the logistic loss, ours or LIBLINEAR's.
+bool has_probabilities(const Model& model);
+
+// How likely each label is, rows x labels in the order of model.labels: 1/(1 + e^-score), and of
+// two labels what that leaves for the second; of several the same of each against the rest, divided
+// by their sum. Fails with usage.value where there are none.
+Result<std::vector<double>> probabilities(const Model& model, const Predictions& predictions);
 
 // native: a safetensors file that holds everything. liblinear: LIBLINEAR's text, which holds
 // labels, weights and bias, and no proof; numbers come back bit for bit. docs/formats.md has both,

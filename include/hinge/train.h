@@ -134,4 +134,26 @@ Result<std::vector<Metrics>> cross_validate_path(const Dataset& data, int folds,
                                                  const TrainOptions& options,
                                                  const TrainControl& control = {});
 
+// One cost that find_cost() tried.
+struct CostTrial {
+  double cost = 0;
+  double accuracy = 0;  // of the cross-validation
+};
+struct CostSearch {
+  std::vector<CostTrial> trials;  // ascending
+  CostTrial best;                 // of equal ones the least cost
+
+  static constexpr double kLargest = 1024;
+};
+
+// The cost that predicts best, by cross-validation, as LIBLINEAR's -C finds it: `first` and its
+// doubles up to 1024. Where `first` is 0 it is a power of two so small that no row reaches the
+// margin, and w is but a multiple of what a smaller cost would give. It ends early where some cost
+// was better than the first and five in a row were no better than the best. options.cost does not
+// count; options with several costs or a lambda fail with usage.value, and so does a `first` above
+// 1024. `tell` is called for each trial, on the caller's thread.
+Result<CostSearch> find_cost(const Dataset& data, int folds, double first,
+                             const TrainOptions& options, const TrainControl& control = {},
+                             const std::function<void(const CostTrial&)>& tell = {});
+
 }  // namespace hinge

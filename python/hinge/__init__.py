@@ -8,7 +8,8 @@
 >>> svm.certificate_.relative_gap < 1e-3
 True
 
-Estimators: :class:`LinearSVC` and :class:`PegasosClassifier`, with the manners of scikit-learn.
+Estimators: :class:`LinearSVC`, :class:`LogisticRegression` and :class:`PegasosClassifier`, with the
+manners of scikit-learn.
 Data: :func:`load_svmlight_file`, :class:`Dataset`. Models: :func:`read_model`, :class:`Model`,
 :func:`verify`, which recomputes a certificate from the data. :func:`plot_trace` draws how a fit went.
 :mod:`hinge.errors` has the exceptions. docs/python.md tells more.
@@ -28,14 +29,15 @@ from .plot import plot_trace
 
 if TYPE_CHECKING:
     from .linear_svc import LinearSVC
+    from .logistic_regression import LogisticRegression
     from .pegasos import PegasosClassifier
 
 __all__ = ["Certificate", "CorruptError", "DataError", "Dataset", "Error", "FileError", "HingeWarning", "InternalError",
-           "LinearSVC", "Model", "NumericError", "OutOfMemory", "PegasosClassifier", "Unavailable", "UsageError",
+           "LinearSVC", "LogisticRegression", "Model", "NumericError", "OutOfMemory", "PegasosClassifier", "Unavailable", "UsageError",
            "Verification", "__version__", "errors", "load_svmlight_file", "plot_trace", "read_model", "verify"]
 
 # scikit-learn takes ten times as long to import as the rest: only who wants estimators waits for it.
-_ESTIMATORS = {"LinearSVC": "linear_svc", "PegasosClassifier": "pegasos"}
+_ESTIMATORS = {"LinearSVC": "linear_svc", "LogisticRegression": "logistic_regression", "PegasosClassifier": "pegasos"}
 
 
 def __getattr__(name: str):

@@ -1,4 +1,4 @@
-"""What both estimators have in common: from X and y to the library and back."""
+"""What all estimators have in common: from X and y to the library and back."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _core
-from .data import Dataset, check_exact, contiguous, int64, named_as, to_rows, warn
-from .errors import UsageError, exception_of
-from .model import Certificate, Model, read_model, scores_of, winners
+from .data import Dataset, check_exact, warn
+from .errors import UsageError
+from .model import Certificate, Model, read_model, scores_of
 
 _CONVERSION = dict(accept_sparse="csr", accept_large_sparse=True, dtype=(np.float64, np.float32), order="C",
                    ensure_all_finite=False)  # the library looks at every value anyway, and says where
@@ -28,8 +27,8 @@ _CONVERSION = dict(accept_sparse="csr", accept_large_sparse=True, dtype=(np.floa
 _GOALS = ("gap", "gap-absolute", "gap-per-row", "target")
 
 
-class LinearClassifier(ClassifierMixin, BaseEstimator):
-    """Fits by a call of :meth:`_fit`, predicts by ``model_``."""
+class LinearModel(BaseEstimator):
+    """Fits by a call of :meth:`_fit`, predicts by ``model_``. Classifiers and regressors say what y is."""
 
     # What the library calls the parameters, for its messages: option -> parameter.
     _parameters: dict[str, str] = {}
@@ -46,21 +45,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             start = self.model_ if self.warm_start and self.__sklearn_is_fitted__() else None
             options = self._options() | {"threads": threads_of(self.n_jobs)}
             data, labels = self._data(X, y, sample_weight, reset=True)
-            if len(labels[0]) < 2:
-                raise exception_of(id="data.one-class", exit_code=65, message="", help="",
-                                   text=f"y has one class only: all {len(data)} rows have label {labels[0][0]!s}; "
-                                        "a classifier needs rows of at least two classes [data.one-class]")
             if all(options.get(name) is None for name in _GOALS):
-                options["gap"] = self._default_gap(data)
+                options |= self._usual_goal(data)
             pairs = [(name, _text(value)) for name, value in options.items() if value is not None]
-            pairs += [("class-weight", f"{label}={factor!r}") for label, factor in
-                      self._class_factors(data, labels).items()]
-            if self.reject is not None:
-                self._check_reject(labels[0])
-                pairs.append(("reject", ""))
-            if start is not None and not self._may_start(start, labels):
-                start = None
-            if start is not None and start._core.class_names != data._core.class_names:
+            pairs += self._pairs_of_labels(data, labels)
+            if start is not None and not self._may_start(start, data, labels):
                 start = None
             listener = _Progress(self.verbose)
             core, report = _core.train(data._core, pairs, start and start._core, listener.tell if self.verbose else None)
@@ -73,27 +62,58 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             raise
         self._forget_cached()
         self.model_ = Model(core)
-        self.classes_, self._named = labels
+        self._keep_labels(labels)
         self.certificate_ = self.model_.certificate
         self.trace_ = report["trace"]
         self.status_ = report["status"]
         self._warn(report["warnings"])
 
-    def _data(self, X, y, sample_weight, *, reset: bool) -> tuple[Dataset, tuple[np.ndarray, bool]]:
-        """Rows for the library, and (classes, whether they are numbered rather than numbers)."""
+    def _bias(self, free: bool = True, scale: Any = 1) -> Any:
+        """The option: whether b can be free, and the constant feature it is the weight of where it is not."""
+        if self.intercept not in ("free", "scaled"):
+            raise ValueError(f'intercept: expected "free" or "scaled", got {self.intercept!r}')
+        return None if not self.fit_intercept else "free" if free and self.intercept == "free" else scale
+
+    # What a class of estimators makes of y. Labels are whatever it needs to know of them besides.
+
+    _numeric_y = False
+
+    def _labels_of(self, data: Dataset) -> Any:
+        """The labels of rows that were read or wrapped before."""
+        raise NotImplementedError
+
+    def _prepared(self, y) -> tuple[np.ndarray, Any]:
+        """y as :meth:`_wrapped` takes it, a number a row, and what that stands for."""
+        raise NotImplementedError
+
+    def _wrapped(self, X, y, names, weights) -> tuple[Dataset, Any]:
+        """Rows for the library, and the labels."""
+        raise NotImplementedError
+
+    def _pairs_of_labels(self, data: Dataset, labels) -> list[tuple[str, str]]:
+        """Options that follow from the labels."""
+        return []
+
+    def _keep_labels(self, labels) -> None:
+        """Sets the fitted attributes that speak of them."""
+
+    def _may_start(self, start: Model, data: Dataset, labels) -> bool:
+        """Whether the last fit was of the same columns, and of such labels."""
+        return start.n_features == self.n_features_in_
+
+    def _data(self, X, y, sample_weight, *, reset: bool) -> tuple[Dataset, Any]:
+        """Rows for the library, and the labels."""
         if isinstance(X, Dataset):
             if y is None and sample_weight is None:
                 if reset:
                     self._reset_features(X)
-                X._core.check_classes()
-                names = X._core.class_names
-                return X, (named_as(names, int64(X._core.classes)), bool(names))
+                return X, self._labels_of(X)
             y = X.y if y is None else y
             sample_weight = X.sample_weight if sample_weight is None else sample_weight
             X = X.X
         check_exact(X)
-        X, y = validate_data(self, X, y, reset=reset, **_CONVERSION)
-        y, names = numbered(y)
+        X, y = validate_data(self, X, y, reset=reset, y_numeric=self._numeric_y, **_CONVERSION)
+        y, names = self._prepared(y)
         weights = _weights(sample_weight, X.shape[0])
         if weights is not None and not weights.all():
             # A row that does not count is no row: the result is the one without it, to the bit.
@@ -103,14 +123,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             X, y, weights = X[keep], y[keep], weights[keep]
         if weights is not None and (weights == 1).all():
             weights = None
-        data = Dataset._of(_core.wrap(to_rows(X), contiguous(y, np.int64), weights, threads_of(self.n_jobs)))
-        found = int64(data._core.classes)
-        if isinstance(names, np.dtype):
-            return data, (found.astype(names), False)
-        if len(found) < len(names):  # weights of 0 took whole classes away: those left are numbered anew
-            y = np.searchsorted(found, y)
-            data = Dataset._of(_core.wrap(to_rows(X), contiguous(y, np.int64), weights, threads_of(self.n_jobs)))
-        return data, (names[found], True)
+        return self._wrapped(X, y, names, weights)
 
     def _training_data(self, X, y, sample_weight) -> Dataset:
         """For verify(): the rows as fit() handed them on."""
@@ -121,48 +134,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = X.shape[1]
         vars(self).pop("feature_names_in_", None)
 
-    def _class_factors(self, data: Dataset, labels) -> dict[int, float]:
-        """By the label the library sees."""
-        classes, named = labels
-        if self.class_weight is None:
-            return {}
-        seen = int64(data._core.classes)
-        if isinstance(self.class_weight, str):
-            if self.class_weight != "balanced":
-                raise ValueError(f'class_weight: expected a dict, "balanced" or None, got {self.class_weight!r}')
-            sums = np.bincount(np.searchsorted(seen, data.y), weights=data.sample_weight, minlength=len(seen))
-            factors = sums.sum() / (len(seen) * sums)
-            return {int(label): float(factor) for label, factor in zip(seen, factors)}
-        known = {plain(c): int(label) for c, label in zip(classes, seen)}
-        factors = {}
-        for label, factor in dict(self.class_weight).items():
-            if plain(label) in known:
-                factors[known[plain(label)]] = float(factor)
-            else:
-                warnings.warn(f"class_weight: no row has label {label!r}; its weight is unused", stacklevel=5)
-        return factors
-
-    def _check_reject(self, classes: np.ndarray) -> None:
-        """Whether it is a label like those of the classes, and none of them."""
-        number = isinstance(self.reject, (int, float, np.number)) and not isinstance(self.reject, bool)
-        like = number if classes.dtype.kind in "iuf" else isinstance(self.reject, str)
-        if (classes.dtype.kind in "iufUS" and not like) or self.reject in classes.tolist():
-            raise ValueError(f"reject: expected a label like those of y, and none of them, got {self.reject!r}")
-
-    def _bias(self, free: bool = True) -> str | None:
-        """The option, where b can be free or cannot."""
-        if self.intercept not in ("free", "scaled"):
-            raise ValueError(f'intercept: expected "free" or "scaled", got {self.intercept!r}')
-        return None if not self.fit_intercept else "free" if free and self.intercept == "free" else "1"
-
-    @staticmethod
-    def _default_gap(data: Dataset) -> float | None:
-        return None
-
-    def _may_start(self, start: Model, labels) -> bool:
-        """Whether the last fit was of the same classes and columns."""
-        classes, _ = labels
-        return start.n_features == self.n_features_in_ and np.array_equal(classes, getattr(self, "classes_", None))
+    def _usual_goal(self, data: Dataset) -> dict[str, Any]:
+        """Options of a fit that was given no goal."""
+        return {}
 
     def _forget(self) -> None:
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")
@@ -181,22 +155,21 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             elif id != "usage.class-weight":
                 warn([(id, text)], stacklevel=5)
 
+    def _parameter(self, option: str) -> str | None:
+        """What an option of the library is called here."""
+        return self._parameters.get(option)
+
     def _in_our_words(self, error: UsageError) -> UsageError:
         """The same with options of the command line called what they are called here."""
-        text = re.sub(r"--([a-z0-9-]+)", lambda found: self._parameters.get(found[1], found[1]), str(error))
+        text = re.sub(r"--([a-z0-9-]+)", lambda found: self._parameter(found[1]) or found[1], str(error))
         renamed = UsageError(text)
         renamed.id, renamed.help, renamed._text = error.id, error.help, text
         return renamed
 
     # ---- Predicting.
 
-    def decision_function(self, X) -> np.ndarray:
-        """Scores <w, x> + b.
-
-        Returns
-        -------
-        array of shape (n,) for two classes, > 0 for ``classes_[1]``; else (n, classes)
-        """
+    def _scores(self, X) -> np.ndarray:
+        """<w, x> + b of every row and hyperplane."""
         check_is_fitted(self)
         if isinstance(X, Dataset):
             if X.shape[1] != self.n_features_in_:
@@ -205,8 +178,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         elif not self._is_plain(X):
             check_exact(X)
             X = validate_data(self, X, reset=False, **_CONVERSION)
-        scores = scores_of(self.model_._core, X, threads_of(self.n_jobs))
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        return scores_of(self.model_._core, X, threads_of(self.n_jobs))
 
     def _is_plain(self, X) -> bool:
         """Whether X is just what the library takes, so that there is nothing for scikit-learn to check."""
@@ -215,16 +187,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                 return False
         return (X.dtype in (np.float64, np.float32) and X.ndim == 2 and X.shape[0] > 0
                 and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in vars(self))
-
-    def predict(self, X) -> np.ndarray:
-        """The class of each row, as in ``classes_``: the one with the largest score, or ``reject``."""
-        scores = self.decision_function(X)
-        chosen = winners(self.model_._core, scores)
-        labels = self.classes_[chosen]
-        if self.reject is None or scores.ndim == 1 or not self.model_._core.reject:
-            return labels
-        kept = np.take_along_axis(scores, chosen[:, np.newaxis], axis=1)[:, 0] > 0
-        return labels if kept.all() else np.where(kept, labels, self.reject)
 
     # ---- What was learned.
 
@@ -278,23 +240,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self.model_.save(path, format=format, index_base=index_base)
 
     @classmethod
-    def load(cls, path: str | os.PathLike, *, cost: float | None = None, classes=None):
-        """An estimator that predicts with a model file; ``classes`` are names for its labels, ascending."""
+    def _of_model(cls, path, cost):
+        """An estimator with the parameters and attributes that a model file says."""
         model = read_model(path, cost)
         if model.kernel != "linear" and "kernel" not in cls._parameters:
             raise ValueError(f"{cls.__name__} has no kernels; load the model with hinge.PegasosClassifier")
         estimator = cls(**cls._parameters_of(model))
-        numbers = model.classes
-        names = numbers if classes is None else np.asarray(classes)
-        if names.shape != numbers.shape:
-            raise ValueError(f"classes: the model has {len(numbers)}, got {len(names)}")
-        if model._core.labels != sorted(model._core.labels, reverse=len(numbers) == 2):
-            raise ValueError("the classes of the model are not in ascending order; use hinge.read_model")
-        estimator.model_, estimator.classes_ = model, names
-        if model._core.reject:
-            numbered = names.dtype.kind in "iuf"
-            estimator.reject = min(-1, int(names.min()) - 1) if numbered else "none"
-        estimator._named = classes is not None or bool(model._core.class_names)
+        estimator.model_ = model
         estimator.n_features_in_ = model.n_features
         estimator.certificate_ = model.certificate
         estimator.status_ = model.origin["status"]
@@ -356,23 +308,6 @@ def seed_of(random_state) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def numbered(y: np.ndarray) -> tuple[np.ndarray, Any]:
-    """y as whole numbers, and what they stand for: numbers of that type, or the sorted labels."""
-    y = column_or_1d(y, warn=True)
-    if y.dtype.kind in "iu" and not (y.dtype == np.uint64 and y.size and y.max() > np.iinfo(np.int64).max):
-        return y, y.dtype
-    if y.dtype.kind == "b":
-        return y, np.dtype(bool)
-    if y.dtype.kind == "f" and np.isfinite(y).all() and (np.abs(y) < 2**53).all() and (y == np.floor(y)).all():
-        return y.astype(np.int64), y.dtype
-    try:
-        check_classification_targets(y)
-        classes, numbers = np.unique(y, return_inverse=True)
-    except TypeError as error:  # labels that cannot be compared
-        raise ValueError(f"y: labels must be all of one kind: {error}") from None
-    return numbers, classes
-
-
 def _weights(sample_weight, rows: int) -> np.ndarray | None:
     if sample_weight is None:
         return None
@@ -392,10 +327,6 @@ def _weights(sample_weight, rows: int) -> np.ndarray | None:
 def required(value):
     """For an option that None does not stand for the default of."""
     return "None" if value is None else value
-
-
-def plain(label):
-    return label.item() if isinstance(label, np.generic) else label
 
 
 def _text(value) -> str:

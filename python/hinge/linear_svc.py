@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from ._base import LinearClassifier, required, seed_of
-from .data import Dataset
+from ._base import required
+from ._classifier import LinearClassifier
+from ._exact import ExactFit
 
 __all__ = ["LinearSVC"]
 
-_SMALL = 20_000  # stored values
 
-
-class LinearSVC(LinearClassifier):
+class LinearSVC(ExactFit, LinearClassifier):
     """A linear support vector machine with the hinge loss or its square, solved to a proven gap.
 
     Minimises 1/2 |w|^2 + C sum_i c_i max(0, 1 - y_i (<w, x_i> + b)), or with squared maxima, for more
@@ -23,30 +22,43 @@ class LinearSVC(LinearClassifier):
     ----------
     C : float, default 1.0
         Cost of a row inside the margin, > 0.
-    loss : "hinge", "squared_hinge" or "logistic", default "hinge"
-        "squared_hinge" is what scikit-learn's LinearSVC minimises by default, "logistic" what its
-        LogisticRegression does; of the solvers "auto", "dual" and "newton" take these two.
+    loss : "hinge" or "squared_hinge", default "hinge"
+        "squared_hinge" is what scikit-learn's LinearSVC minimises by default; of the solvers "auto",
+        "dual" and "newton" take it.
+    penalty : "l2"
+        As in scikit-learn; there is no other.
+    dual : bool or "auto", default "auto"
+        As in scikit-learn, and without effect: ``solver`` says how the minimum is found.
     fit_intercept : bool, default True
         Whether there is a b.
     intercept : "free" or "scaled", default "free"
         "free": b is not regularised, as statistics has it. "scaled": b is the weight of a constant
-        feature 1 and regularised with the rest, as in scikit-learn's LinearSVC.
+        feature and regularised with the rest, as in scikit-learn's LinearSVC.
+    intercept_scaling : float, default 1.0
+        With ``intercept="scaled"``: that constant feature. A free intercept is what a very large one
+        comes near to.
     gap : float in (0, 1], optional
         Stop when (primal - bound) / primal <= gap, which is proved, not guessed. By default 1e-3;
         where X has at most 20,000 stored values 1e-10, as that costs next to nothing there and makes
         w itself exact to five digits and more.
+    tol : float in (0, 1], optional
+        The same as ``gap``, where that is not given. (scikit-learn's ``tol`` is another measure of
+        how far the minimum is, of which nothing is proved.)
     gap_absolute, gap_per_row, target : float, optional
         Other goals, each of one hyperplane: stop when primal - bound <= gap_absolute; when (primal -
         bound) / (C n) <= gap_per_row; when primal <= target. The first that is reached ends the fit, as does
         a bound above ``target`` where that is the only goal; with one of them there is no default ``gap``.
     solver : str, default "auto"
         "auto" chooses by the shape of the data; "dual", "newton", or a cutting plane method "cpa",
-        "ocas", "ocas3", "active", "focus". All find the same minimum.
+        "ocas", "ocas3", "active", "focus". All find the same minimum. Where no goal is given, X has at
+        most 20,000 stored values in 500 columns and the loss is squared, "auto" is "newton".
     planes : int, optional
         Of cutting planes: how many are kept, 2 to 10,000. By default 100, with "active" from 20 to 100.
     mu : float, optional
         Of cutting planes: where the next is laid, 0.001 to 1, as a share of the way from the best point
         to the minimum over the planes. By default 0.05, with "focus" 0.2 where X has few rows a column.
+    multi_class : "ovr"
+        As in scikit-learn; there is no other.
     class_weight : dict or "balanced", optional
         Factors on the cost of the rows of a class; "balanced": n / (classes * rows of the class).
     reject : label, optional
@@ -101,29 +113,34 @@ class LinearSVC(LinearClassifier):
     True
     """
 
-    _parameters = {"cost": "C", "loss": "loss", "bias": "intercept", "gap": "gap", "gap-absolute": "gap_absolute",
-                   "gap-per-row": "gap_per_row", "target": "target", "solver": "solver", "planes": "planes", "mu": "mu",
-                   "class-weight": "class_weight", "reject": "reject",
-                   "max-passes": "max_iter", "time-limit": "time_limit", "threads": "n_jobs", "seed": "random_state"}
+    _losses = ("hinge", "squared_hinge")
+    _parameters = ExactFit._parameters | {"planes": "planes", "mu": "mu", "reject": "reject"}
 
-    def __init__(self, C: float = 1.0, *, loss: Literal["hinge", "squared_hinge", "logistic"] = "hinge",
-                 fit_intercept: bool = True, intercept: Literal["free", "scaled"] = "free",
-                 gap: float | None = None, gap_absolute: float | None = None, gap_per_row: float | None = None,
-                 target: float | None = None, solver: str = "auto", planes: int | None = None, mu: float | None = None,
+    def __init__(self, C: float = 1.0, *, loss: Literal["hinge", "squared_hinge"] = "hinge", penalty: str = "l2",
+                 dual: bool | str = "auto", fit_intercept: bool = True,
+                 intercept: Literal["free", "scaled"] = "free", intercept_scaling: float = 1.0,
+                 gap: float | None = None, tol: float | None = None, gap_absolute: float | None = None,
+                 gap_per_row: float | None = None, target: float | None = None, solver: str = "auto",
+                 planes: int | None = None, mu: float | None = None, multi_class: str = "ovr",
                  class_weight: Any = None, reject: Any = None, warm_start: bool = False, max_iter: int | None = None,
                  time_limit: float | None = None, n_jobs: int | None = None, random_state: Any = None,
                  verbose: int = 0):
         self.C = C
         self.loss = loss
+        self.penalty = penalty
+        self.dual = dual
         self.fit_intercept = fit_intercept
         self.intercept = intercept
+        self.intercept_scaling = intercept_scaling
         self.gap = gap
+        self.tol = tol
         self.gap_absolute = gap_absolute
         self.gap_per_row = gap_per_row
         self.target = target
         self.solver = solver
         self.planes = planes
         self.mu = mu
+        self.multi_class = multi_class
         self.class_weight = class_weight
         self.reject = reject
         self.warm_start = warm_start
@@ -143,27 +160,19 @@ class LinearSVC(LinearClassifier):
         unfitted.
         """
         self._fit(X, y, sample_weight)
-        self.n_iter_ = max(1, int(self.model_._core.iterations.max()))
+        self._set_iterations()
         return self
 
-    def _options(self) -> dict[str, Any]:
-        if self.solver == "pegasos":
-            raise ValueError("solver: for Pegasos there is hinge.PegasosClassifier")
-        return {"cost": required(self.C), "loss": required(self.loss), "bias": self._bias(), "gap": self.gap, "gap-absolute": self.gap_absolute,
-                "gap-per-row": self.gap_per_row, "target": self.target, "solver": required(self.solver),
-                "planes": self.planes, "mu": self.mu, "max-passes": self.max_iter, "time-limit": self.time_limit,
-                "seed": seed_of(self.random_state)}
+    def _is_smooth(self) -> bool:
+        return self.loss == "squared_hinge"
 
-    @staticmethod
-    def _default_gap(data: Dataset) -> float:
-        return 1e-10 if data.nnz <= _SMALL else 1e-3
+    def _options(self) -> dict[str, Any]:
+        if self.loss not in self._losses:
+            raise ValueError(f'loss: expected "hinge" or "squared_hinge", got {self.loss!r}; for the logistic loss there '
+                             "is hinge.LogisticRegression")
+        return self._exact_options(required(self.loss)) | {"planes": self.planes, "mu": self.mu}
 
     @classmethod
     def _parameters_of(cls, model) -> dict[str, Any]:
-        origin = model.origin
-        if origin["rows"] == 0:  # of another program, which does not say
-            return {}
-        goals = {name: origin[name] or None for name in ("gap", "gap_absolute", "gap_per_row", "target")}
-        return {**goals, "C": origin["cost"], "loss": origin["loss"], "fit_intercept": origin["bias_feature"] != 0,
-                "intercept": "free" if origin["free_bias"] or origin["bias_feature"] == 0 else "scaled",
-                "solver": origin["solver"].split(":")[0], "random_state": origin["seed"]}
+        found = super()._parameters_of(model)
+        return {**found, "loss": model.origin["loss"]} if found else found

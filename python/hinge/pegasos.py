@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from . import _core
-from ._base import LinearClassifier, numbered, plain, required, seed_of
+from ._base import required, seed_of
+from ._classifier import LinearClassifier, numbered, plain
 from .data import Dataset, contiguous, to_rows
 from .model import Model
 
@@ -259,8 +260,8 @@ class PegasosClassifier(LinearClassifier):
     @classmethod
     def _parameters_of(cls, model) -> dict[str, Any]:
         origin = model.origin
-        if origin["rows"] == 0:
-            return {}
+        if origin["rows"] == 0:  # of a stream, or of another program
+            return {"loss": origin["loss"]} if origin["loss"] in ("hinge", "squared_hinge") else {}
         kind, gamma, degree, coef0 = model._core.kernel
         parameters = {"fit_intercept": origin["bias_feature"] != 0, "random_state": origin["seed"],
                       "intercept": "free" if origin["free_bias"] else "scaled",

@@ -324,7 +324,7 @@ def test_reject_of_two_classes_changes_nothing(two):
 PARAMETERS = [
     (dict(C=0), "C: expected a finite number > 0"), (dict(C=-1), "C: "), (dict(C=float("nan")), "C: "),
     (dict(C=float("inf")), "C: "), (dict(C="abc"), 'C: .*"abc"'), (dict(C=None), "C: "), (dict(C=True), "C: "),
-    (dict(loss="log"), "loss: expected one of hinge, squared_hinge, logistic"), (dict(loss=None), "loss: "),
+    (dict(loss="log"), "loss: expected \"hinge\" or \"squared_hinge\""), (dict(loss=None), "loss: "),
     (dict(loss="squared_hinge", solver="focus"), "squared_hinge"),
     (dict(gap=0), "gap: "), (dict(gap=2), "gap: "), (dict(gap=float("nan")), "gap: "),
     (dict(gap_absolute=0), "gap_absolute: expected a finite number > 0"), (dict(gap_absolute="x"), "gap_absolute: "),
@@ -382,3 +382,49 @@ def test_few_columns_among_billions():
     X = sparse.csr_array((np.ones(4), (np.arange(4) // 2, columns)), shape=(2, 2_100_000_000))
     svm = hinge.LinearSVC().fit(X, [0, 1])
     assert svm.predict(X).tolist() == [0, 1]
+
+
+# ---- scikit-learn's names of parameters.
+
+
+def test_names_of_scikit_learn(two):
+    X, y = two
+    ours = hinge.LinearSVC(loss="squared_hinge", gap=1e-4).fit(X, y)
+    same = hinge.LinearSVC(penalty="l2", loss="squared_hinge", dual=False, tol=1e-4, C=1.0, multi_class="ovr",
+                           fit_intercept=True, class_weight=None, verbose=0, random_state=None).fit(X, y)
+    np.testing.assert_array_equal(ours.coef_, same.coef_)
+    for dual in (True, "auto"):
+        np.testing.assert_array_equal(clone(same).set_params(dual=dual).fit(X, y).coef_, ours.coef_)
+
+
+def test_intercept_scaling_is_that_of_scikit_learn(two):
+    X, y = two
+    for scaling in (0.5, 10):
+        ours = hinge.LinearSVC(loss="squared_hinge", intercept="scaled", intercept_scaling=scaling, gap=1e-11).fit(X, y)
+        theirs = LinearSVC(intercept_scaling=scaling, tol=1e-10, max_iter=100_000, dual=True).fit(X, y)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-4)
+
+
+def test_tol_is_the_gap_where_none_is_given(two):
+    X, y = two
+    assert hinge.LinearSVC(tol=0.05).fit(X, y).model_.origin["gap"] == 0.05
+    assert hinge.LinearSVC(tol=0.05, gap=0.01).fit(X, y).model_.origin["gap"] == 0.01
+    with pytest.raises(hinge.UsageError, match="tol: expected"):
+        hinge.LinearSVC(tol=-1).fit(X, y)
+    with pytest.raises(hinge.UsageError, match="gap: expected"):
+        hinge.LinearSVC(tol=1e-3, gap=-1).fit(X, y)
+
+
+@pytest.mark.parametrize("wrong", [{"penalty": "l1"}, {"penalty": None}, {"dual": "yes"}, {"dual": None},
+                                   {"multi_class": "crammer_singer"}, {"intercept": "scaled", "intercept_scaling": 0},
+                                   {"intercept": "scaled", "intercept_scaling": -1}])
+def test_what_stands_for_another_problem_is_refused(wrong, two):
+    with pytest.raises(ValueError, match=f"^{list(wrong)[-1]}: expected"):
+        hinge.LinearSVC(**wrong).fit(*two)
+
+
+def test_intercept_scaling_comes_back(two, tmp_path):
+    svm = hinge.LinearSVC(intercept="scaled", intercept_scaling=3.0).fit(*two)
+    svm.save(tmp_path / "m")
+    assert hinge.LinearSVC.load(tmp_path / "m").get_params()["intercept_scaling"] == 3.0

@@ -10,18 +10,12 @@ STOCHASTIC = {name: "rows are drawn: weighting and repeating them give other dra
               ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")}
 
 
-# The smooth loss has no corner that holds w: to a gap of 1e-10 w is within 1e-5 of the minimum, and the check wants 1e-7,
-# as newton's last step has it.
-WITHIN_THE_GAP = {name: "w is as near to the minimum as the gap says" for name in STOCHASTIC}
-
-
 def expected_failures(estimator):
-    if isinstance(estimator, hinge.PegasosClassifier):
-        return STOCHASTIC
-    return WITHIN_THE_GAP if estimator.loss == "squared_hinge" and estimator.solver == "auto" else {}
+    return STOCHASTIC if isinstance(estimator, hinge.PegasosClassifier) else {}
 
 
 @parametrize_with_checks([hinge.LinearSVC(), hinge.LinearSVC(loss="squared_hinge"),
-                          hinge.LinearSVC(loss="squared_hinge", solver="newton"), hinge.PegasosClassifier()], expected_failed_checks=expected_failures)
+                          hinge.LogisticRegression(), hinge.PegasosClassifier()],
+                         expected_failed_checks=expected_failures)
 def test_check(estimator, check):
     check(estimator)

@@ -22,7 +22,8 @@ constexpr std::string_view kSectionPrefix = "section.";  // of their fields and 
 
 // The sections this version knows. Both sides of each: Draft::add_section() and Sections::take().
 constexpr const char* kClassNames = "class_names";
-constexpr const char* kLoss = "loss";  // its name, of a model of another one than the hinge
+constexpr const char* kLoss = "loss";        // its name, of a model of another one than the hinge
+constexpr const char* kWitness = "witness";  // its arrays, where values of it are rounded
 
 class Draft {
  public:

@@ -12,6 +12,7 @@
 #include "model/draft.h"
 #include "model/native_parts.h"
 #include "model/sections.h"
+#include "proof/stored_proof.h"
 
 namespace hinge {
 namespace {
@@ -118,6 +119,13 @@ LossKind read_loss(const TensorFile& file) {
   return loss;
 }
 
+void check_rounded(const TensorFile& file, LossKind loss) {
+  if (file.has_field("stream") || file.has_field("kernel") || !rounds_witness(loss)) {
+    file.reject("content",
+                "a witness that is rounded, of a model whose values are kept as they are");
+  }
+}
+
 void check_names(const TensorFile& file, const Model& model) {
   const auto has_name = [&](std::int64_t label) {
     return label >= 0 && static_cast<std::uint64_t>(label) < model.class_names.size();
@@ -162,6 +170,7 @@ std::vector<Model> read_native(const TensorFile& file) {
         names = read_names(file, array);
       }
       if (sections.take(kLoss, false, {})) loss = read_loss(file);
+      if (sections.take(kWitness, false, {"states", "values"})) check_rounded(file, loss);
       rest = sections.rest();
     }
     std::vector<Model> models = read_schema(file, version);

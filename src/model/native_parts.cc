@@ -82,25 +82,10 @@ Json certificate_json(const Model& model) {
 }  // namespace
 
 void add_problems(Draft& draft, const Model& model) {
-  const std::size_t problems = model.problems.size();
-  std::vector<double> bias, free_values;
-  std::vector<std::uint64_t> free_counts;
-  std::vector<std::uint8_t> states;
-  bool witness = true;
-  for (const BinaryProblem& p : model.problems) {
-    bias.push_back(p.bias);
-    witness = witness && !p.witness.empty();
-    free_counts.push_back(p.witness.free.size());
-    free_values.insert(free_values.end(), p.witness.free.begin(), p.witness.free.end());
-    states.insert(states.end(), p.witness.states.begin(), p.witness.states.end());
-  }
-  draft.keep("bias", {problems}, std::move(bias));
-  if (witness) {
-    const std::size_t frees = free_values.size(), width = states.size() / problems;
-    draft.keep("witness.free_counts", {problems}, std::move(free_counts));
-    draft.keep("witness.free", {frees}, std::move(free_values));
-    draft.keep("witness.states", {problems, width}, std::move(states));
-  }
+  std::vector<double> bias;
+  for (const BinaryProblem& p : model.problems) bias.push_back(p.bias);
+  draft.keep("bias", {model.problems.size()}, std::move(bias));
+  add_witnesses(draft, model.problems);
   draft.metadata["certificate"] = certificate_json(model).dump();
 }
 
@@ -338,30 +323,6 @@ std::vector<double> read_features(const TensorFile& file, std::string_view name,
     }
   }
   return all;
-}
-
-void read_witness(const TensorFile& file, Model& model) {
-  if (!file.has("witness.states")) return;
-  const std::uint64_t problems = model.problems.size();
-  const std::uint64_t rows = model.origin.rows, width = rows / 4 + (rows % 4 != 0 ? 1 : 0);
-  const auto states = file.get<std::uint8_t>("witness.states", std::array{problems, width});
-  const auto counts = file.get<std::uint64_t>("witness.free_counts", std::array{problems});
-  std::uint64_t total = 0;
-  for (const std::uint64_t count : counts) {
-    if (__builtin_add_overflow(total, count, &total)) file.reject("content", "counts overflow");
-  }
-  const auto values = file.get<double>("witness.free", std::array{total});
-  check_finite(file, values, "dual variables");
-  if (model.origin.rows == 0) file.reject("content", "a witness without rows");
-  std::size_t next = 0;
-  for (std::size_t k = 0; k < problems; ++k) {
-    Witness& witness = model.problems[k].witness;
-    const auto part = states.subspan(k * width, width);
-    witness.states.assign(part.begin(), part.end());
-    const auto free = values.subspan(next, counts[k]);
-    witness.free.assign(free.begin(), free.end());
-    next += counts[k];
-  }
 }
 
 }  // namespace hinge

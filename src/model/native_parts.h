@@ -6,6 +6,7 @@
 //   native_kernel.cc   support rows and their coefficients
 //   native_stream.cc   sums that a stream goes on from
 //
+// native_witness.cc has what proves the bounds of each,
 // and model_file.cc says which one a model or a file has. Whatever reads throws Failure (model.*),
 // or std::out_of_range where JSON is not what it should be, which model_file.cc makes one.
 #pragma once
@@ -47,6 +48,7 @@ Json data_json(const Model& model);
 // one after the other. Reading the certificates comes first and says how many hyperplanes there
 // are.
 void add_problems(Draft& draft, const Model& model);
+void add_witnesses(Draft& draft, std::span<const BinaryProblem> problems);
 void read_certificates(const TensorFile& file, Model& model, std::size_t models = 1);
 void read_biases(const TensorFile& file, Model& model);
 void read_witness(const TensorFile& file, Model& model);

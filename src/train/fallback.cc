@@ -64,24 +64,25 @@ std::optional<Solution> Fallback::take(std::size_t problem) {
   return solution;
 }
 
-void Fallback::improve(std::size_t k, const Problem& problem, Solution& solution, Proof& proof,
+bool Fallback::improve(std::size_t k, const Problem& problem, Solution& solution, Proof& proof,
                        Pool& pool) {
   std::optional<Solution> other = take(k);
-  if (!other) return;
+  if (!other) return false;
   try {
     if (problem.free_bias) balance(problem, other->alpha);
     round_as_stored(problem, other->w);
     const Proof found = certify(problem, other->w, other->alpha, pool);
     const bool point = found.primal < proof.primal;
     const bool bound = found.dual > proof.dual;
-    if (!point && !bound) return;
+    if (!point && !bound) return false;
     proof = point && bound ? found
                            : certify(problem, point ? other->w : solution.w,
                                      bound ? other->alpha : solution.alpha, pool);
     if (point) solution.w.swap(other->w);
     if (bound) solution.alpha.swap(other->alpha);
+    return true;
   } catch (const Interrupted&) {
-    // What the solver found is proved, and will do.
+    return false;  // what the solver found is proved, and will do
   }
 }
 

@@ -38,8 +38,8 @@ class Fallback {
   void drop(std::size_t problem) { found_[problem].reset(); }  // its memory
 
   // Where a solver was stopped, what a sweep found may be better: the better of two points, and of
-  // two bounds.
-  void improve(std::size_t k, const Problem& problem, Solution& solution, Proof& proof, Pool& pool);
+  // two bounds. Returns whether one was.
+  bool improve(std::size_t k, const Problem& problem, Solution& solution, Proof& proof, Pool& pool);
 
  private:
   void sweep(std::span<const std::size_t> problems, const SweepLimit& limit);

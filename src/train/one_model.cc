@@ -12,6 +12,7 @@
 #include "data/columns.h"
 #include "objective/free_bias.h"
 #include "proof/outward.h"
+#include "proof/stored_proof.h"
 #include "proof/witness.h"
 #include "solve/crawl.h"
 #include "solve/tuning.h"
@@ -321,8 +322,11 @@ void OneModel::keep(std::size_t k, const Problem& problem, Solution& solution, b
   const PlainArithmetic plain;
   if (problem.free_bias) balance(problem, solution.alpha);
   round_as_stored(problem, solution.w);
-  prove(k, problem, solution, reached, pool);
-  if (plan_.keeps_witness) out.witness = compact(problem, solution.alpha);
+  Witness rounded;
+  prove(k, problem, solution, reached, pool, rounded);
+  if (plan_.keeps_witness) {
+    out.witness = rounded.empty() ? compact(problem, solution.alpha) : std::move(rounded);
+  }
   if (plan_.keeps_witness && run_.comm != nullptr) {
     out.witness = join_witness(out.witness, plan_.data.rows(), *run_.comm);
   }
@@ -338,38 +342,53 @@ void OneModel::keep(std::size_t k, const Problem& problem, Solution& solution, b
 }
 
 // Computes the certificate, and makes it better: by another point or bound, or by last digits.
+// Where the model keeps dual variables that are not those of the solution it is of these.
 void OneModel::prove(std::size_t k, const Problem& problem, Solution& solution, bool reached,
-                     Pool& pool) {
+                     Pool& pool, Witness& rounded) {
   const bool ended = reached || solution.stalled;
   Certificate& out = report_.model().problems[k].certificate;
   const Origin& origin = report_.model().origin;
   const double asked = gap_to_certify(origin, primal_at_zero_);
   try {
     const Pool::Grace grace(pool, kCertifyGrace);
-    Proof proof = certify(problem, solution.w, solution.alpha, pool, run_.comm, asked);
+    const auto certified = [&] {
+      return plan_.keeps_witness
+                 ? certify_as_stored(problem, solution.w, solution.alpha, origin, pool, run_.comm,
+                                     asked, rounded)
+                 : certify(problem, solution.w, solution.alpha, pool, run_.comm, asked);
+    };
+    Proof proof = certified();
     // Where planes cancel each other, their rounding may leave points that are worse than 0.
     if (plan_.traits().may_end_above_zero && plan_.start == nullptr &&
         proof.primal > primal_at_zero_) {
       std::ranges::fill(solution.w, 0.0);
-      proof = certify(problem, solution.w, solution.alpha, pool, run_.comm, asked);
+      proof = certified();
     }
     require_finite(proof.primal);
     // Where it ended by itself no clock may change what it found.
-    if (!ended) fallback_.improve(k, problem, solution, proof, pool);
+    if (!ended && fallback_.improve(k, problem, solution, proof, pool) && !rounded.empty()) {
+      proof = certified();
+    }
     fallback_.drop(k);
     const double goal = relative_goal(origin, proof.primal, proof.dual);
     if (ended && goal > 0 && !reaches(proof, origin) && run_.comm == nullptr) {
+      const double before = proof.relative_gap;
       try {
         mend_last_digits(problem, goal, solution, proof, pool);
       } catch (const Interrupted&) {
         // What was mended until then is proved, and so is what was not.
       }
+      if (proof.relative_gap < before) rounded = {};
     }
-    if (proof.dual == 0) std::ranges::fill(solution.alpha, 0.0);  // which proves as much
+    if (proof.dual == 0) {
+      std::ranges::fill(solution.alpha, 0.0);  // which proves as much
+      rounded = {};
+    }
     note_stall(problem, solution, reached, proof);
     out = proof;
   } catch (const Interrupted&) {
     out = {.bound = "unknown"};
+    rounded = {};
   }
 }
 

@@ -51,7 +51,8 @@ class OneModel {
   // These give a problem its certificate and its place in the model. `reached`: the solver
   // saw its goal.
   void keep(std::size_t k, const Problem& problem, Solution& solution, bool reached, Pool& pool);
-  void prove(std::size_t k, const Problem& problem, Solution& solution, bool reached, Pool& pool);
+  void prove(std::size_t k, const Problem& problem, Solution& solution, bool reached, Pool& pool,
+             Witness& rounded);
   void note_stall(const Problem& problem, const Solution& solution, bool reached,
                   const Proof& proof);
   void keep_zero(std::size_t k);

@@ -138,7 +138,9 @@ Witness join_witness(const Witness& mine, std::uint64_t rows, Comm& comm) {
   struct {
     std::uint64_t rows = 0;
     Witness witness;
-    void archive(Archive& archive) { archive(rows, witness.states, witness.free); }
+    void archive(Archive& archive) {
+      archive(rows, witness.states, witness.free, witness.bits, witness.exponent, witness.packed);
+    }
   } part{rows, mine};
   Witness all;
   std::uint64_t filled = 0;  // rows
@@ -151,6 +153,9 @@ Witness join_witness(const Witness& mine, std::uint64_t rows, Comm& comm) {
       into = static_cast<std::uint8_t>(into | state << 2 * ((filled + i) % 4));
     }
     filled += part.rows;
+    all.bits = part.witness.bits;  // of all ranks
+    all.exponent = part.witness.exponent;
+    all.packed.insert(all.packed.end(), part.witness.packed.begin(), part.witness.packed.end());
     all.free.insert(all.free.end(), part.witness.free.begin(), part.witness.free.end());
   });
   return all;

@@ -175,7 +175,8 @@ void share_seconds(double seconds, std::span<TrainReport* const> reports) {
 
 void WitnessBudget::add(TrainReport& last, std::span<TrainReport* const> all) {
   for (const BinaryProblem& problem : last.model.problems) {
-    bytes_ += problem.witness.states.size() + 8 * problem.witness.free.size();
+    const Witness& witness = problem.witness;
+    bytes_ += witness.states.size() + 8 * witness.free.size() + witness.packed.size();
   }
   if (bytes_ <= kMaxWitnessBytes) return;
   for (TrainReport* report : all) {

@@ -18,9 +18,8 @@ def third(line):
 
 BAD_OPTIONS = [  # name, arguments after `train d.svm m`, id, what the message says
     *((f"LIBLINEAR -s {n}", f"-s {n}", "usage.value", loss) for n, loss in (
-        (4, "Crammer and Singer"),
-        (5, "squared hinge"), (6, "logistic"),
-        (11, "regression"), (12, "regression"), (13, "regression"), (21, "one-class"))),
+        (4, "each against the rest: -s 3 with the hinge"), (5, "-s 2 is the same loss"), (6, "-s 0 is the same loss"),
+        (11, "regression"), (12, "regression"), (13, "regression"), (21, "one-class SVM; hinge learns from rows of at least two"))),
     ("loss", "--loss log", "usage.value", "--loss: expected one of hinge, squared_hinge, logistic"),
     ("loss and -s 1", "-s 1 --loss hinge", "usage.option", "one of LIBLINEAR's numbers"),
     ("cost and lambda", "--cost 1 --lambda 1", "usage.option", "--lambda"),

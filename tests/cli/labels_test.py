@@ -64,6 +64,16 @@ class NamedClasses(ErrorCase):
         self.hinge("train", "d.hinge", "-v", "2")
         self.hinge("compare", "d.hinge", "--solvers", "dual", "--json")
 
+    def test_probabilities(self):
+        self.hinge("train", "d.hinge", "m", "--loss", "logistic")
+        for _ in range(2):  # and over what it was
+            self.hinge("predict", "d.hinge", "m", "p", "-b", "1")
+        lines = self.read("p").decode().splitlines()
+        self.assertEqual(lines[0], 'labels "a bird" cat dog')
+        for line, (label, _) in zip(lines[1:], ROWS):
+            likely = [float(word) for word in line.split()[-3:]]
+            self.assertEqual(NAMES[likely.index(max(likely))], label)
+
     def test_two_classes(self):
         rows = [(label, x) for label, x in ROWS if label != "a bird"]
         self.write("two.hinge", data_set(rows, ["dog", "cat"]))  # in whatever order

@@ -190,5 +190,50 @@ class FormatTest(CommandCase):
                                              "    8 | nan ", "      | ^~~"])
 
 
+def probabilities(text):
+    """The labels of the first line, and of each row what is predicted and how likely each is."""
+    lines = text.decode().splitlines()
+    words = [line.split() for line in lines[1:]]
+    assert lines[0].startswith("labels ")
+    return lines[0].split()[1:], [row[0] for row in words], [[float(p) for p in row[1:]] for row in words]
+
+
+@needs_liblinear
+@table([("two classes", (1, -1)), ("minus first", (-1, 1)), ("three classes", (5, -2, 3))])
+class Probabilities(Case):
+    """-b 1 of both programs, with the models of both."""
+
+    def check(self, case):
+        _, classes = case
+        self.write("train", to_text(sparse_rows(classes, 1)))
+        self.write("test", unseen_text(classes, 1))
+        self.hinge("train", "train", "ours.liblinear", "-s", "0", "--gap", "1e-6")
+        for solver in (0, 6, 7):
+            liblinear(self.dir, "liblinear-train", "-q", "-s", solver, "train", f"theirs{solver}")
+        for model in ("ours.liblinear", "theirs0", "theirs6", "theirs7"):
+            liblinear(self.dir, "liblinear-predict", "-b", "1", "test", model, "a")
+            self.hinge("predict", "test", model, "b", "-b", "1")
+            labels, predicted, theirs = probabilities(self.read("a"))
+            self.assertEqual(probabilities(self.read("b"))[:2], (labels, predicted))
+            for ours, row in zip(probabilities(self.read("b"))[2], theirs):
+                self.assertClose(sum(ours), 1, 1e-12)
+                for p, q in zip(ours, row):
+                    self.assertAlmostEqual(p, q, delta=2e-6 * max(1, q))
+            self.hinge("predict", "test", model, "b", "-b", "1")  # over what it was
+            self.hinge("predict", "test", model, "b", "-b", "0")
+            liblinear(self.dir, "liblinear-predict", "test", model, "a")
+            self.assertEqual(self.read("b"), self.read("a"))
+
+    def test_of_another_loss(self):
+        self.write("train", to_text(sparse_rows((1, -1), 1)))
+        for options in (["-s", "3"], ["-s", "2"], ["--kernel", "rbf"]):
+            self.hinge("train", "train", "m", *options)
+            run = self.hinge("predict", "train", "m", "out", "-b", "1", code=64)
+            self.assertIn("only a model of the logistic loss has probabilities", run.err)
+            self.assertNotIn("out", self.files())
+        self.hinge("predict", "train", "m", "-b", "2", code=64)
+        self.hinge("predict", "train", "m", "-b", "1", "--scores", code=64)
+
+
 if __name__ == "__main__":
     support.main()

@@ -128,6 +128,7 @@ class PathTest(CommandCase):
 
     def test_an_interrupt_keeps_the_models_so_far(self):
         process = self.start("train", "d.svm", "m", "--path", "1e-3:1e3:1000", "--gap", "1e-7")
+        self.assertIn(b"loss hinge", process.stderr.readline())
         for _ in range(3):
             self.assertIn(b"cost 0.001", process.stderr.readline())
         process.send_signal(signal.SIGINT)

@@ -3,6 +3,9 @@
 import json
 import math
 import os
+import re
+import shutil
+import subprocess
 
 import support
 from support import DATA, OLD_MODEL, TEXT, THREE, CommandCase, ModelFile, joined, recompute, table, to_text
@@ -396,9 +399,11 @@ class LossTest(CommandCase):
                 self.assertEqual(self.read("m"), bits)
 
     def test_the_log_begins_with_it(self):
-        first = self.hinge("train", "d.svm", "m", "--loss", self.loss).err.splitlines()[0]
-        self.assertTrue(first.startswith(f"loss {self.loss}"), first)
-        self.assertNotIn("loss", self.hinge("train", "d.svm", "m", "--loss", "hinge").err)
+        for options, loss in ((["--loss", self.loss], self.loss), (["-s", "2"], "squared_hinge"),
+                              (["-s", "3"], "hinge"), ([], "hinge")):
+            first = self.hinge("train", "d.svm", "m", *options).err.splitlines()[0]
+            self.assertTrue(first.startswith(f"loss {loss}: 1/2|w|^2 + C sum "), first)
+        self.assertEqual(self.hinge("train", "d.svm", "m", "-q").err, "")
 
     def test_who_does_not_take_it(self):
         for solver in ("cpa", "ocas", "ocas3", "active", "focus"):
@@ -552,6 +557,56 @@ class DeterminismTest(CommandCase):
         one = self.hinge("predict", "g.svm", "bytes.model", "--scores", "-n", "1").out
         for threads in (2, 3, 8):
             self.assertEqual(self.hinge("predict", "g.svm", "bytes.model", "--scores", "-n", threads).out, one)
+
+
+class FindCostTest(CommandCase):
+    """-C, in LIBLINEAR's words."""
+
+    def test_prints_each_cost_and_the_best(self):
+        lines = self.hinge("train", "d.svm", "-C", "-s", "2").out.decode().splitlines()
+        trials = [re.fullmatch(r"log2c= *(-?[0-9.]+)\trate=([0-9.]+)", line) for line in lines[:-1]]
+        costs = [float(trial[1]) for trial in trials]
+        rates = [float(trial[2]) for trial in trials]
+        self.assertEqual(costs, [costs[0] + k for k in range(len(costs))])
+        self.assertLessEqual(costs[-1], 10)
+        found = re.fullmatch(r"Best C = ([0-9.e-]+)  CV accuracy = ([0-9.]+)%", lines[-1])
+        best = rates.index(max(rates))
+        self.assertClose(float(found[1]), 2 ** costs[best], 1e-5)
+        self.assertEqual(float(found[2]), rates[best])
+        self.assertFalse((self.dir / "d.svm.model").exists())
+
+    def test_json_and_where_it_begins(self):
+        found = self.hinge("train", "d.svm", "-C", "-c", "64", "-v", "3", "--json").json
+        self.assertEqual([trial["cost"] for trial in found["trials"]], [64, 128, 256, 512, 1024])
+        self.assertEqual((found["folds"], found["rows"]), (3, 200))
+        self.assertEqual(found["accuracy"], max(trial["accuracy"] for trial in found["trials"]))
+        self.assertIn(found["cost"], [trial["cost"] for trial in found["trials"]])
+
+    def test_what_it_does_not_take(self):
+        self.train()
+        for options in (["-c", "1,2"], ["--lambda", "1"], ["--path", "1:2:3"], ["-i", "m"], ["--checkpoint", "c"],
+                        ["-c", "2000"]):
+            self.hinge("train", "d.svm", "-C", *options, code=64)
+
+    def test_the_best_cost_of_liblinear(self):
+        """Both find costs that predict as well."""
+        if not shutil.which("liblinear-train"):
+            self.skipTest("not installed (package liblinear-tools)")
+        theirs = subprocess.run(["liblinear-train", "-C", "-s", "2", "d.svm"], cwd=self.dir, capture_output=True, text=True,
+                                timeout=60, check=True).stdout
+        rate = float(re.search(r"CV accuracy = ([0-9.]+)%", theirs)[1])
+        ours = self.hinge("train", "d.svm", "-C", "-s", "2").out.decode()
+        self.assertClose(float(re.search(r"CV accuracy = ([0-9.]+)%", ours)[1]), rate, 0.04)
+        first = float(re.search(r"log2c= *(-?[0-9.]+)", theirs)[1])
+        self.assertEqual(float(re.search(r"log2c= *(-?[0-9.]+)", ours)[1]), first)
+
+
+class StartNameTest(CommandCase):
+    def test_i_is_start(self):
+        self.train("-s", "focus")
+        self.hinge("train", "d.svm", "n", "-s", "focus", "-i", "m")
+        self.hinge("train", "d.svm", "o", "-s", "focus", "--start", "m")
+        self.assertEqual((self.dir / "n").read_bytes(), (self.dir / "o").read_bytes())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 // Several costs in one run (train_path) and in one file (save_models).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <stdexcept>
@@ -294,6 +295,66 @@ TEST_F(PathFile, DamageIsRefused) {
     bad[k] = static_cast<char>(bad[k] ^ 1 << k % 8);
     EXPECT_TRUE(id_of(bad).starts_with("model.")) << k;
   }
+}
+
+// ---- The search for a cost.
+
+TEST(FindCost, DoublesFromACostThatIsSmallForThisData) {
+  const Dataset data = testing::random_dataset({.rows = 300, .features = 10, .noise = 0.1});
+  std::vector<CostTrial> told;
+  const CostSearch found =
+      find_cost(data, 4, 0, {.loss = LossKind::squared_hinge}, {}, [&](const CostTrial& trial) {
+        told.push_back(trial);
+      }).value();
+  ASSERT_GE(found.trials.size(), 5U);
+  ASSERT_EQ(told.size(), found.trials.size());
+  EXPECT_EQ(std::exp2(std::round(std::log2(found.trials[0].cost))), found.trials[0].cost);
+  double longest = 0;
+  data.visit([&](const auto& m) {
+    for (std::uint64_t i = 0; i < m.rows; ++i) {
+      double square = 0;
+      for (std::size_t k = 0; k < m.size_of(i); ++k) {
+        square += static_cast<double>(m.values_of(i)[k]) * static_cast<double>(m.values_of(i)[k]);
+      }
+      longest = std::max(longest, square);
+    }
+  });
+  EXPECT_LE(found.trials[0].cost, 1 / (2 * 300 * longest));
+  EXPECT_GT(found.trials[0].cost, 1 / (4 * 300 * longest));
+  for (std::size_t k = 0; k < told.size(); ++k) {
+    EXPECT_EQ(told[k].cost, found.trials[0].cost * std::exp2(static_cast<double>(k)));
+    EXPECT_LE(told[k].accuracy, found.best.accuracy);
+    if (told[k].accuracy == found.best.accuracy) {
+      EXPECT_GE(told[k].cost, found.best.cost);
+    }
+    const Metrics alone =
+        cross_validate(data, 4, {.loss = LossKind::squared_hinge, .cost = told[k].cost}).value();
+    EXPECT_NEAR(alone.accuracy, told[k].accuracy, 0.02);
+  }
+}
+
+TEST(FindCost, EndsWhereNothingGetsBetterOrAtTheLargest) {
+  const Dataset data = testing::random_dataset({.rows = 200, .features = 5, .noise = 0.2});
+  const CostSearch found = find_cost(data, 3, 0, {}).value();
+  EXPECT_GT(found.best.accuracy, found.trials.front().accuracy);
+  const auto after = std::ranges::count_if(
+      found.trials, [&](const CostTrial& trial) { return trial.cost > found.best.cost; });
+  EXPECT_TRUE(found.trials.back().cost == 1024 || (after >= 5 && after < 10)) << after;
+  const CostSearch last = find_cost(data, 3, 300, {}).value();
+  ASSERT_EQ(last.trials.size(), 2U);
+  EXPECT_EQ(last.trials[1].cost, 600);
+}
+
+TEST(FindCost, RefusesWhatMakesNoSense) {
+  const Dataset data = testing::random_dataset({.rows = 50});
+  const auto id = [&](int folds, double first, const TrainOptions& options) {
+    return find_cost(data, folds, first, options).error().id;
+  };
+  EXPECT_EQ(id(3, 2000, {}), "usage.value");
+  EXPECT_EQ(id(3, -1, {}), "usage.value");
+  EXPECT_EQ(id(1, 0, {}), "usage.value");
+  EXPECT_EQ(id(3, 0, {.lambda = 1}), "usage.value");
+  EXPECT_EQ(id(3, 0, {.path = {1, 2}}), "usage.value");
 }
 
 }  // namespace

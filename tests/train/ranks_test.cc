@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <mutex>
 #include <string>
@@ -87,6 +88,25 @@ TEST_P(TrainOnRanks, ProvesTheSameOptimumAsOneProcess) {
     expect_proved(reports, data, 1e-4);
     EXPECT_GE(reports[0].model.certificate().primal, best.dual);
     EXPECT_LE(reports[0].model.certificate().dual, best.primal);
+  }
+}
+
+// Each rank rounds the dual variables of its rows, all to the same form.
+TEST(TrainOnRanksRounded, KeepsWhatIsCertified) {
+  const Dataset data = random_dataset({.rows = 400, .features = 30, .nonzeros = 6, .noise = 0.2});
+  for (const LossKind loss : {LossKind::squared_hinge, LossKind::logistic}) {
+    for (const double gap : {1e-3, 1e-11}) {
+      TrainOptions options;
+      options.solver = Solver::dual;
+      options.loss = loss;
+      options.gap = gap;
+      options.threads = 1;
+      const std::vector<TrainReport> reports = train_parts(data, {0, 1, 150, 150, 400}, options);
+      expect_proved(reports, data, gap);
+      EXPECT_EQ(reports[0].model.problems[0].witness.bits, gap > 1e-10 ? 16 : 32);
+      const VerifyReport found = verify(reports[0].model, data).value();
+      EXPECT_LE(std::abs(found.recomputed.dual - found.stored.dual), 1e-12 * found.stored.dual);
+    }
   }
 }
 
