@@ -65,7 +65,8 @@ struct TrainControl {
   // Where to begin: a model with the labels and the index base of the data, and without a bias
   // unless training has one. Features it does not know start at 0; those that the data does not
   // have are dropped. If it was trained on the same data, its proof counts too; Solver::dual begins
-  // at that alone, and needs it.
+  // at that alone, and with the hinge needs it: of a smooth loss it takes what goes with the
+  // scores.
   const Model* start = nullptr;
   // A checkpoint that cannot be written is a warning (checkpoint.write). While training runs nobody
   // else may write to the same path (lock.held). None of it changes the model.

@@ -179,11 +179,11 @@ struct Logistic {
   // the positive part, and three to spare.
   static constexpr double kRoundings = elementary::kExpRoundings + elementary::kLog1pRoundings + 4;
   static inline Enclosure enclose(double slack_of_row, double off) {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    const double high = std::nextafter(slack_of_row + off, kInfinity);
+    constexpr double kMost = std::numeric_limits<double>::infinity();
+    const double high = std::nextafter(slack_of_row + off, kMost);
     // Where the exponential would underflow what it is there is more than enough.
     if (high < elementary::kLeastExponent + 1) return {kFarBeyond, kFarBeyond};
-    const double low = std::nextafter(slack_of_row - off, -kInfinity);
+    const double low = std::nextafter(slack_of_row - off, -kMost);
     const double most = value(-high), least = low < elementary::kLeastExponent ? 0.0 : value(-low);
     return {most, most > least ? (most - least) / 2 : 0.0 * most};
   }

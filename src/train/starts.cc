@@ -40,6 +40,23 @@ std::vector<double> weights_in_columns(const Model& from, std::size_t plane, dou
   return w;
 }
 
+// The best dual variables of a smooth loss if w were the optimum: a_i = -l'(z_i).
+template <class Loss>
+std::vector<double> alpha_at(const Loss& loss, const Problem& problem, std::span<const double> w) {
+  std::vector<double> alpha(problem.y.size());
+  problem.data->visit([&](const auto& m) {
+    for (std::uint64_t i = 0; i < m.rows; ++i) {
+      double score = problem.bias != 0 ? problem.bias * w.back() : 0.0;
+      for (std::size_t k = 0; k < m.size_of(i); ++k) {
+        score += static_cast<double>(m.values_of(i)[k]) * w[m.columns_of(i)[k]];
+      }
+      const double upper = problem.upper(i), share = -loss.slope(problem.y[i] * score);
+      alpha[i] = std::clamp(upper * share, loss.lowest(upper), loss.highest(upper));
+    }
+  });
+  return alpha;
+}
+
 }  // namespace
 
 WarmStarts between(const WarmStarts& below, const WarmStarts& above, double cost) {
@@ -89,8 +106,15 @@ Start start_at_model(const Plan& plan, int ranks, const Model& model, const Prob
     fit(start.alpha, before, problem);
     if (problem.free_bias) balance(problem, start.alpha);
   } else if (plan.traits().alone.starts == Starts::at_proof) {
-    fail("model.start", "the model to start from has no proof for these rows",
-         "--solver dual begins at a proof; --solver focus begins at any model");
+    visit_loss(problem.loss, [&]<class Loss>(const Loss& loss) {
+      if constexpr (Loss::kSmooth) {
+        start.alpha = alpha_at(loss, problem, start.w);
+      } else {
+        fail("model.start", "the model to start from has no proof for these rows",
+             "--solver dual begins at a proof; --solver focus begins at any model");
+      }
+    });
+    if (problem.free_bias) balance(problem, start.alpha);
   }
   return start;
 }

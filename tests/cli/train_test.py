@@ -602,6 +602,20 @@ class FindCostTest(CommandCase):
 
 
 class StartNameTest(CommandCase):
+    def test_a_model_of_liblinear_is_a_start(self):
+        """Of smooth losses, which have dual variables for any scores, with every solver."""
+        for number, free in (("2", "-B none"), ("2", "-B free"), ("0", "-B 1"), ("0", "-B free")):
+            self.hinge("train", "d.svm", "begin.liblinear", "-s", number, *free.split(), "--gap", "1e-3")
+            alone = self.train("--loss", "squared_hinge" if number == "2" else "logistic", *free.split(), "--gap", "1e-6")
+            for solver in ("auto", "dual", "newton"):
+                found = self.train("--loss", "squared_hinge" if number == "2" else "logistic", *free.split(), "-s", solver,
+                                   "--gap", "1e-6", "-i", "begin.liblinear")
+                self.assertEqual(found["status"], "converged")
+                self.assertClose(found["primal"], alone["primal"], 2e-6)
+                self.assertVerifies()
+            some = ["--loss", "squared_hinge" if number == "2" else "logistic", *free.split(), "-s", "dual", "--gap", "2e-3"]
+            self.assertLessEqual(self.train(*some, "-i", "begin.liblinear")["data_passes"], self.train(*some)["data_passes"])
+
     def test_i_is_start(self):
         self.train("-s", "focus")
         self.hinge("train", "d.svm", "n", "-s", "focus", "-i", "m")
