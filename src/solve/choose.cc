@@ -102,9 +102,8 @@ SolverChoice choose_alone(const TrainOptions& options, const Dataset& data) {
           ? full && gap <= ChoiceTuning::kSmallGap && hardness >= ChoiceTuning::kHardOfMoreColumns
           : false;
   if (newton) choice.solver = Solver::newton;
-  choice.because =
-      fmt::format("there are {:.2g} rows a column and C |x|^2 is {:.2g}", rows / columns,
-                  likely_cost(options, rows) * mean_square(data));
+  choice.because = fmt::format("there are {:.2g} rows a column and C |x|^2 is {:.2g}",
+                               rows / columns, likely_cost(options, rows) * mean_square(data));
   return choice;
 }
 
