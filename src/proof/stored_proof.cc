@@ -59,8 +59,8 @@ Proof certify_as_stored(const Problem& problem, std::span<const double> w,
   rounds = rounds && exponent != kNoShares;
   for (const int bits : {16, 32}) {
     if (!rounds || (bits == 16 && gap <= kLeastGapOf16Bits)) continue;
-    witness = compact(problem, alpha, bits, exponent);
-    const std::vector<double> rounded = expand(problem, witness);
+    std::vector<double> rounded;
+    witness = compact(problem, alpha, bits, exponent, rounded);
     Proof proof = certify(problem, w, rounded, pool, comm, gap);
     if (reaches(proof, asked)) return proof;
     const double lost = rounding_loss(problem, alpha, rounded, comm);

@@ -60,22 +60,25 @@ double alpha_of(const ShareCode& shares, std::uint32_t code, double upper) {
   return upper * shares.share(code);
 }
 
-// Makes sum_i alpha_i y_i less by `excess`, as far as steps of one code a row can. `codes` are
-// those of the rows in between.
-void repair(const Problem& problem, const Witness& witness, const ShareCode& shares,
-            std::span<std::uint32_t> codes, double excess) {
+// A row in between and its code.
+struct CodedRow {
+  std::uint64_t row;
+  std::uint32_t code;
+};
+
+// Makes sum_i alpha_i y_i less by `excess`, as far as steps of one code a row can.
+void repair(const Problem& problem, const ShareCode& shares, std::span<CodedRow> coded,
+            double excess, std::span<double> rounded) {
   for (int round = 0; round < kRepairs && excess != 0; ++round) {
     const double before = excess;
-    std::size_t next = 0;
-    for (std::size_t i = 0; next < codes.size(); ++i) {
-      if (state_at(witness, i) != kFree) continue;
-      std::uint32_t& code = codes[next++];
-      const double y = problem.y[i], upper = problem.upper(i);
-      if (!(upper * shares.least_step(code) < 2 * std::abs(excess))) continue;
-      const std::uint32_t to = shares.next(code, y * excess < 0);
-      const double step = y * (alpha_of(shares, to, upper) - alpha_of(shares, code, upper));
+    for (CodedRow& at : coded) {
+      const double y = problem.y[at.row], upper = problem.upper(at.row);
+      if (!(upper * shares.least_step(at.code) < 2 * std::abs(excess))) continue;
+      const std::uint32_t to = shares.next(at.code, y * excess < 0);
+      const double alpha = alpha_of(shares, to, upper), step = y * (alpha - rounded[at.row]);
       if (!(std::abs(excess + step) < std::abs(excess))) continue;
-      code = to;
+      at.code = to;
+      rounded[at.row] = alpha;
       excess += step;
     }
     if (excess == before) break;
@@ -84,48 +87,51 @@ void repair(const Problem& problem, const Witness& witness, const ShareCode& sha
 
 template <class Loss>
 void round_shares(const Loss& loss, const Problem& problem, std::span<const double> alpha,
-                  Witness& witness) {
+                  Witness& witness, std::vector<double>& rounded) {
   const ShareCode shares(witness.bits, Loss::kLowest < 0, witness.exponent);
-  std::vector<std::uint32_t> codes;
-  codes.reserve(alpha.size());
+  std::vector<CodedRow> coded;
+  coded.reserve(alpha.size());
+  rounded.assign(alpha.begin(), alpha.end());
   ExactSum excess = {0, 0};  // of sum_i alpha_i y_i
   for (std::size_t i = 0; i < alpha.size(); ++i) {
     const double upper = problem.upper(i);
     State state = state_of(loss, alpha[i], upper);
     if (state == kFree) {
       std::uint32_t code = shares.code(alpha[i] / upper);
-      if (!std::isfinite(alpha_of(shares, code, upper))) code = 0;
-      const double rounded = alpha_of(shares, code, upper);
-      if (problem.free_bias) {
-        const ExactSum next = two_sum(excess.sum, problem.y[i] * (rounded - alpha[i]));
-        excess = {next.sum, excess.error + next.error};
-      }
-      if (code == 0) {
+      rounded[i] = alpha_of(shares, code, upper);
+      if (code == 0 || !std::isfinite(rounded[i])) {
+        rounded[i] = 0;
         state = kZero;
       } else {
-        codes.push_back(code);
+        coded.push_back({i, code});
+      }
+      if (problem.free_bias) {
+        const ExactSum next = two_sum(excess.sum, problem.y[i] * (rounded[i] - alpha[i]));
+        excess = {next.sum, excess.error + next.error};
       }
     }
     set_state(witness, i, state);
   }
-  if (problem.free_bias) repair(problem, witness, shares, codes, excess.sum + excess.error);
+  if (problem.free_bias) repair(problem, shares, coded, excess.sum + excess.error, rounded);
   const std::size_t width = static_cast<std::size_t>(witness.bits) / 8;
-  witness.packed.resize(codes.size() * width);
-  for (std::size_t k = 0; k < codes.size(); ++k) {
+  witness.packed.resize(coded.size() * width);
+  for (std::size_t k = 0; k < coded.size(); ++k) {
     for (std::size_t byte = 0; byte < width; ++byte) {
-      witness.packed[k * width + byte] = static_cast<std::uint8_t>(codes[k] >> 8 * byte);
+      witness.packed[k * width + byte] = static_cast<std::uint8_t>(coded[k].code >> 8 * byte);
     }
   }
 }
 
 }  // namespace
 
-Witness compact(const Problem& problem, std::span<const double> alpha, int bits, int exponent) {
+Witness compact(const Problem& problem, std::span<const double> alpha, int bits, int exponent,
+                std::vector<double>& rounded) {
   Witness witness;
   witness.bits = bits;
   witness.exponent = exponent;
   witness.states.resize((alpha.size() + 3) / 4);
-  visit_loss(problem.loss, [&](const auto& loss) { round_shares(loss, problem, alpha, witness); });
+  visit_loss(problem.loss,
+             [&](const auto& loss) { round_shares(loss, problem, alpha, witness, rounded); });
   return witness;
 }
 

@@ -91,8 +91,9 @@ TEST(RoundedWitness, KeepsAFreeBiasBalanced) {
       return std::abs(sum);
     };
     ASSERT_LE(unbalanced(alpha), 1e-12);
-    const std::vector<double> rounded =
-        expand(problem, compact(problem, alpha, 16, share_exponent(problem, alpha)));
+    std::vector<double> rounded;
+    const Witness witness = compact(problem, alpha, 16, share_exponent(problem, alpha), rounded);
+    EXPECT_EQ(expand(problem, witness), rounded);
     EXPECT_LE(unbalanced(rounded), weighted ? 1e-8 : 1e-12);
     for (std::size_t i = 0; i < y.size(); ++i) {
       ASSERT_NEAR(rounded[i], alpha[i], 0x1p-13 * problem.upper(i)) << i;
@@ -135,6 +136,26 @@ TEST(RoundedWitness, IsThatOfEachModelOfAPath) {
     EXPECT_EQ(loaded[k].problems[0].witness, models[k].problems[0].witness);
     EXPECT_TRUE(verify(loaded[k], data).value().proved);
   }
+}
+
+// As models of the squared hinge were written before.
+TEST(RoundedWitness, MayHaveAllDigits) {
+  const TempFolder folder(testing::memory_folder());
+  const Dataset data = random_dataset({.rows = 200, .noise = 0.2});
+  Model model = train(data, squared(1e-3)).value().model;
+  const std::vector<std::int8_t> y = signs(data, 1);
+  const Problem problem = {.data = &data, .y = y, .loss = LossKind::squared_hinge};
+  Witness& witness = model.problems[0].witness;
+  witness = compact(problem, expand(problem, witness));
+  EXPECT_EQ(witness.bits, 64);
+  EXPECT_FALSE(witness.free.empty());
+  ASSERT_TRUE(save_model(model, folder / "m").ok());
+  EXPECT_EQ(read_file(folder / "m").find("section.witness"), std::string::npos);
+  const Model loaded = load_model(folder / "m").value();
+  EXPECT_EQ(loaded.problems[0].witness, witness);
+  const VerifyReport found = verify(loaded, data).value();
+  EXPECT_TRUE(found.proved) << found.why;
+  EXPECT_EQ(found.recomputed.dual, found.stored.dual);
 }
 
 TEST(RoundedWitness, IsAStart) {
