@@ -37,6 +37,7 @@ help:
 	@echo 'make hostile    tries to break the program for SECONDS=$(SECONDS); SEED=, TRIALS=, ONLY=TRIAL:NUMBER'
 	@echo 'make bench      beside its peers, in an hour or two; writes docs/benchmarks.md; QUICK=1: a part, in minutes'
 	@echo 'make bench-python  the Python package beside scikit-learn'
+	@echo 'make bench-losses  the same with the other losses; QUICK=1: a part, in minutes; goes on where it was cut'
 	@echo 'make bench-report  the tables and figures again, from RESULTS=$(RESULTS)'
 	@echo 'make paper      the tables of the active-set paper, in half an hour; writes docs/papers.md; QUICK=1: in ten minutes'
 	@echo 'make paper-report  its tables and figures again'
@@ -192,6 +193,13 @@ bench: build
 .PHONY: bench-python
 bench-python: python
 	@$(python_venv)/bin/python -B bench/python.py $(BENCH)
+
+# Squared hinge, logistic and regression; BENCH="--losses logistic --only a9a" and others, see bench/losses.py. Its tables
+# stand at the end of docs/benchmarks.md.
+.PHONY: bench-losses
+bench-losses: build
+	@sh tools/install_deps.sh bench
+	@HINGE='$(HINGE)' build/bench/venv/bin/python3 -B bench/losses.py run $(if $(QUICK),--quick) --docs docs $(BENCH)
 
 .PHONY: bench-report
 bench-report:

@@ -320,8 +320,28 @@ def write(results, docs):
               for name, found in results.all["files"].items()]
     if groups:
         put(f"{folder}/files.svg", matrix_svg.bars("File to saved model, C = 1, gap 0.001", "wall seconds", groups))
-    put(f"{docs}/benchmarks.md", markdown(results))
-    return f"{docs}/benchmarks.md"
+    page = f"{docs}/benchmarks.md"
+    losses = ""
+    if os.path.exists(page):
+        with open(page, encoding="utf-8") as file:
+            losses = between_marks(file.read())
+    put(page, with_losses(markdown(results), losses))
+    return page
+
+
+# What bench/losses.py wrote stands at the end of the page, between two marks.
+MARKS = "<!-- losses -->\n", "<!-- /losses -->\n"
+
+
+def between_marks(page):
+    return page.partition(MARKS[0])[2].partition(MARKS[1])[0]
+
+
+def with_losses(page, losses):
+    """The page with these in the place of those that are there, if any."""
+    before, mark, after = page.partition(MARKS[0])
+    rest = after.partition(MARKS[1])[2] if mark else ""
+    return page if not losses else f"{before.rstrip()}\n\n{MARKS[0]}{losses}{MARKS[1]}{rest}".lstrip()
 
 
 def put(path, content):

@@ -1,8 +1,8 @@
 """The data sets of the matrix as text and as hinge's binary form, and P(w) of anybody's weights on them.
 
 Weights are arrays of hyperplanes x features: one hyperplane for the larger of two labels, or one for each of several
-labels in ascending order (one-vs-rest). P is 1/2|w|^2 + C sum hinge of each hyperplane, in double. It takes the values
-from the binary set, so that everybody is judged on the very numbers that hinge's bound is about.
+labels in ascending order (one-vs-rest). P is 1/2|w|^2 + C sum of the losses (LOSSES) of each hyperplane, in double. It takes
+the values from the binary set, so that everybody is judged on the very numbers that hinge's bound is about.
 """
 import json
 import os
@@ -45,16 +45,36 @@ def tensors(path):
     return found, header["__metadata__"]
 
 
+def insensitive(off, epsilon):
+    return np.maximum(0, np.abs(off) - epsilon)
+
+
+# Of a margin y <w,x>, or of regression of <w,x> - y; and epsilon.
+LOSSES = {
+    "hinge": lambda z, _: np.maximum(0, 1 - z),
+    "squared_hinge": lambda z, _: np.maximum(0, 1 - z) ** 2,
+    "logistic": lambda z, _: np.logaddexp(0, -z),
+    "epsilon_insensitive": insensitive,
+    "squared_epsilon": lambda off, epsilon: insensitive(off, epsilon) ** 2,
+}
+REGRESSION = ("epsilon_insensitive", "squared_epsilon")
+
+
 class Rows:
     """The rows of a binary data set, mapped."""
 
     CHUNK = 1 << 22  # nonzeros looked at together
+    loss, epsilon = "hinge", 0.1
 
     def __init__(self, path):
         arrays, about = tensors(path)
         self.values, self.columns = arrays["values"], arrays["columns"]
-        self.offsets, self.labels = np.asarray(arrays["offsets"]).astype(np.int64), np.asarray(arrays["labels"])
+        self.offsets = np.asarray(arrays["offsets"]).astype(np.int64)
+        self.labels = np.asarray(arrays["targets" if "targets" in arrays else "labels"])
         self.features = int(about["features"])
+        if "targets" in arrays:
+            self.signs = [self.labels]
+            return
         classes = np.unique(self.labels)
         self.signs = [np.where(self.labels == one, 1.0, -1.0) for one in (classes[1:] if len(classes) == 2 else classes)]
 
@@ -82,7 +102,9 @@ class Rows:
         for w, y in zip(weights, self.signs):
             whole = np.zeros(self.features)
             whole[:len(w)] = w[:self.features]
-            values.append(float(whole @ whole / 2 + cost * np.maximum(0, 1 - y * self.scores(whole)).sum()))
+            scores = self.scores(whole)
+            at = scores - y if self.loss in REGRESSION else y * scores
+            values.append(float(whole @ whole / 2 + cost * LOSSES[self.loss](at, self.epsilon).sum()))
         return values
 
 

@@ -1,9 +1,10 @@
-"""scikit-learn's LinearSVC(loss="hinge") and SGDClassifier(loss="hinge"), without intercept.
+"""Models of scikit-learn, and snapml's LogisticRegression, without intercept.
 
     sklearn_solve.py serve BINARY           rows of a binary data set in memory; then lines "COST KNOB WEIGHTS" on stdin
     sklearn_solve.py once TEXT COST KNOB WEIGHTS
 
-A KNOB is tol=T, which means LinearSVC, or epochs=N, which means SGDClassifier. `serve` answers as libsvm_rows.h says;
+A KNOB is tol=T, which means LinearSVC(loss="hinge"), epochs=N, which means SGDClassifier(loss="hinge"), or one of KINDS with
+T; of regression with epsilon and T, as in svr=0.1:1e-3. `serve` answers as libsvm_rows.h says;
 its seconds are those of fit(). `once` is text to saved weights, by load_svmlight_file() and numpy.save(). LinearSVC's
 limit of iterations is lifted; SGDClassifier has alpha = 1/(C rows), its own step sizes, and runs all its epochs. Rows of
 which half the values are there are handed over dense.
@@ -19,12 +20,50 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 import numpy as np
 
 
+NEVER = 2_000_000_000  # iterations
+
+
+def logistic(solver):
+    def make(cost, value):
+        from sklearn.linear_model import LogisticRegression
+        return LogisticRegression(solver=solver, C=cost, tol=float(value), fit_intercept=False, max_iter=NEVER, random_state=1)
+    return make
+
+
+def squared_hinge(cost, value):
+    from sklearn.svm import LinearSVC
+    return LinearSVC(loss="squared_hinge", dual="auto", C=cost, tol=float(value), fit_intercept=False, max_iter=NEVER,
+                     random_state=1)
+
+
+def regression(loss):
+    def make(cost, value):
+        from sklearn.svm import LinearSVR
+        epsilon, _, tolerance = value.partition(":")
+        return LinearSVR(loss=loss, epsilon=float(epsilon), C=cost, tol=float(tolerance), fit_intercept=False, max_iter=NEVER,
+                         dual="auto", random_state=1)
+    return make
+
+
+def snapml(cost, value):
+    from snapml import LogisticRegression
+    return LogisticRegression(regularizer=1 / cost, tol=float(value), fit_intercept=False, max_iter=100_000, random_state=1,
+                              n_jobs=1, dual=True)
+
+
+KINDS = {"squared_hinge": squared_hinge, "lbfgs": logistic("lbfgs"), "newton-cholesky": logistic("newton-cholesky"),
+         "saga": logistic("saga"), "svr": regression("epsilon_insensitive"), "svr2": regression("squared_epsilon_insensitive"),
+         "snapml": snapml}
+
+
 def fit(x, y, cost, knob):
     """-> hyperplanes, seconds"""
     from sklearn.linear_model import SGDClassifier
     from sklearn.svm import LinearSVC
     kind, _, value = knob.partition("=")
-    if kind == "tol":
+    if kind in KINDS:
+        model = KINDS[kind](cost, value)
+    elif kind == "tol":
         model = LinearSVC(loss="hinge", C=cost, tol=float(value), fit_intercept=False, max_iter=2_000_000_000,
                           random_state=1)
     else:
@@ -32,7 +71,7 @@ def fit(x, y, cost, knob):
                               tol=None, random_state=1)
     start = time.perf_counter()
     model.fit(x, y)
-    return model.coef_, time.perf_counter() - start
+    return np.atleast_2d(model.coef_), time.perf_counter() - start
 
 
 def memory_form(x):

@@ -91,7 +91,7 @@ fi
 # Each by itself: what cannot be had is left out of the comparison, which says so.
 if [ -n "$bench" ]; then
   [ -x "$bench/venv/bin/pip" ] || python3 -m venv "$bench/venv"
-  for module in numpy scikit-learn vowpalwabbit; do
+  for module in numpy scikit-learn snapml vowpalwabbit; do
     [ -z "$("$bench/venv/bin/pip" list --format freeze 2>/dev/null | grep "^$module==")" ] || continue
     echo "installing with pip, in $bench/venv: $module"
     "$bench/venv/bin/pip" install --quiet --retries 0 $module >/dev/null 2>&1 || echo "pip could not install $module" >&2

@@ -43,6 +43,11 @@ struct ChoiceTuning {
   static constexpr double kHarderOfLogistic = 15;
   static constexpr double kVeryManyRows = 200'000;
   static constexpr double kHardOfVeryManyRowsTight = 0, kHardOfVeryManyRows = 0.1;
+  // With a smooth loss and sparse rows newton is chosen below that as well, up to kFewColumns and
+  // up to kMoreColumns: with the latter only at gaps of kSmallGap and less, but for logistic, where
+  // it is from the last number on at kDefaultGap and less.
+  static constexpr double kHardOfSquared = 1.2, kHardOfSquaredAndMoreColumns = 10;
+  static constexpr double kHardOfLogistic = 0.1, kHardOfLogisticAndMoreColumns = 1;
 };
 
 // When a run takes too long, and when another solver follows (crawl.h). The numbers were chosen on

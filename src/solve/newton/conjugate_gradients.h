@@ -14,6 +14,9 @@ struct ProductsLimit {
   double residual =
       NewtonTuning::kResidual;  // of g's length, both measured by the inverse of the diagonal
   std::uint64_t products = 0;
+  // It ends, too, where one product more gains less than this share of what they gained so far, on
+  // average (Nash and Sofer, 1990). 0: that does not matter.
+  double gain = 0;
 };
 
 // multiply(p, q): q = A p. go(): false ends it. s, of as many numbers as g, becomes what it came
@@ -26,7 +29,7 @@ std::uint64_t conjugate_gradients(const Multiply& multiply, std::span<const doub
   const std::size_t n = g.size();
   std::vector<double> r(g.begin(), g.end()), p(n), q(n);
   s.assign(n, 0.0);
-  double before = 0, first = 0;
+  double before = 0, first = 0, gained = 0;
   for (std::uint64_t k = 0;; ++k) {
     double now = 0;
     for (std::size_t j = 0; j < n; ++j) now += r[j] * (r[j] / diagonal[j]);
@@ -44,6 +47,8 @@ std::uint64_t conjugate_gradients(const Multiply& multiply, std::span<const doub
       s[j] += step * p[j];
       r[j] -= step * q[j];
     }
+    gained += step * now / 2;
+    if (static_cast<double>(k + 1) * (step * now / 2) < limit.gain * gained) return k + 1;
   }
 }
 

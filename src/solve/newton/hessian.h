@@ -49,7 +49,16 @@ class NewtonHessian {
     sum_is_old_ = true;
     diagonal_.clear();
   }
-  void archive(Archive& archive) { archive(products_); }
+  void archive(Archive& archive) {
+    archive(products_, gain_);
+    archive.require(gain_ >= 0 && gain_ < 1);
+  }
+
+  // For a loss without corners, whose steps need not be exact: where there is no matrix, products
+  // end by what they gain, and columns that bend F little are taken for as bent as I. They gain
+  // more where steps are too loose.
+  void end_by_gain() { gain_ = system_.factors() ? 0.0 : NewtonTuning::kProductGain; }
+  void gain_more() { gain_ *= NewtonTuning::kResidualLess; }
 
   // The rows now between their bounds.
   template <class Between>
@@ -149,10 +158,11 @@ class NewtonHessian {
     for (std::size_t j = 0; j < g.size(); ++j) {
       diagonal[j] = curvature * diagonal_[j] + (free_ && j == features_ ? 0 : 1);
       if (!(diagonal[j] > 0)) diagonal[j] = 1;
+      if (gain_ > 0) diagonal[j] += (1 / NewtonTuning::kOfDiagonal - 1);
     }
     const std::uint64_t products = conjugate_gradients(
         [&](const std::vector<double>& x, std::vector<double>& y) { multiply(curvature, x, y); },
-        diagonal, g, {.residual = residual, .products = most}, go, s);
+        diagonal, g, {.residual = residual, .products = most, .gain = gain_}, go, s);
     products_ = std::min(products, most);
     return products <= most || !system_.factors();
   }
@@ -227,6 +237,7 @@ class NewtonHessian {
   bool sum_is_old_ = true;            // unless it is to be made anew
   std::vector<double> diagonal_;      // of the sum, for products; empty: not known
   std::uint64_t products_ = 0;        // that the last solution took
+  double gain_ = 0;                   // see end_by_gain()
 };
 
 }  // namespace hinge

@@ -65,6 +65,7 @@ class NewtonPart {
         z(size()),
         centre(size()),
         status(size()) {
+    if constexpr (Loss::kSmooth) hessian_.end_by_gain();
     for (Block& block : blocks_) block.change.v.resize(system.size());
     const std::uint64_t step = size() / Tuning::kCurvatureRows + 1;
     double squares = 0, count = 0;
@@ -188,7 +189,7 @@ class NewtonPart {
     for (std::size_t j = 0; j < regularised_; ++j) square += s[j] * s[j];
     const double t = search(s.data(), -down, square);
     if (t == 0) return Step::none;
-    const double before = half_gradient();
+    const double before = half_gradient(), primal_before = Loss::kSmooth ? primal() : 0.0;
     for (std::size_t j = 0; j < w.size(); ++j) w[j] += t * s[j];
     if (free_) {
       shift(t);
@@ -199,6 +200,7 @@ class NewtonPart {
     if constexpr (Loss::kSmooth) {
       if (half_gradient() > Tuning::kSlowFall * before) {
         residual_ = std::max(Tuning::kLeastResidual, Tuning::kResidualLess * residual_);
+        if (primal() > (1 - Tuning::kLittleFall) * primal_before) hessian_.gain_more();
       }
     }
     return Step::taken;

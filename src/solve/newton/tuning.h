@@ -145,6 +145,14 @@ struct NewtonTuning {
   // loose ones only follow the steepest of F (250 rows of 1000 columns, C = 1e6: a gap of 0.998
   // after 1002 steps, and no end). No corner is sharpened there that would bring steps to an end.
   static constexpr double kResidualLess = 0.1, kLeastResidual = 1e-12, kSlowFall = 0.25;
+  // With a smooth loss and no matrix they end, too, once one more gains less than this share of
+  // what they gained on average, and are scaled by the diagonal with so much of it: 1 of I less
+  // this share, and this share of the diagonal. At C = 100 ccat took 1,480 passes to a gap of 1e-3
+  // in 12 steps without either, and takes 229 in 20; imdb 1,460 in 11, and takes 256 to 1e-4 in 22.
+  // The first becomes kResidualLess of what it was after a step that leaves more than kSlowFall of
+  // |F'|^2 and brings P down by less than the third. (60 rows of 4,200 columns of scales from 0.01
+  // to 100, C = 1000: a gap of 0.88 after 1,002 steps otherwise.)
+  static constexpr double kProductGain = 0.1, kOfDiagonal = 0.01, kLittleFall = 1e-3;
   // So many pairs of entries of a row without columns, and with them, are added to the matrix in
   // one unit of work.
   static constexpr double kSumFull = 40, kSumSparse = 4;

@@ -156,9 +156,20 @@ TEST(ConjugateGradients, SolvesToTheResidual) {
   // Too few: it says so, and what it has is still a way down.
   EXPECT_EQ(conjugate_gradients(multiply, diagonal, g, {.residual = 1e-9, .products = 1}, go, s),
             2U);
-  double down = 0;
-  for (std::size_t j = 0; j < kSize; ++j) down += g[j] * s[j];
-  EXPECT_GT(down, 0);
+  const auto down = [&] {
+    double sum = 0;
+    for (std::size_t j = 0; j < kSize; ++j) sum += g[j] * s[j];
+    return sum;
+  };
+  EXPECT_GT(down(), 0);
+  // One that ends by what is gained gains most of what there is, in fewer products.
+  const std::uint64_t all =
+      conjugate_gradients(multiply, diagonal, g, {.residual = 1e-9, .products = 60}, go, s);
+  const double best = down();  // twice the gain
+  const std::uint64_t few = conjugate_gradients(
+      multiply, diagonal, g, {.residual = 1e-9, .products = 60, .gain = 0.1}, go, s);
+  EXPECT_LT(few, all);
+  EXPECT_GT(down(), 0.9 * best);
 }
 
 Certificate solved(const Problem& problem, double gap, int threads = 1,
@@ -225,6 +236,31 @@ TEST(Newton, LargerDataInTheSameBits) {
       const Certificate other = solved(problem, 1e-7, 3, *simd);
       EXPECT_EQ(one.primal, other.primal) << shape.features << simd->name;
       EXPECT_EQ(one.dual, other.dual) << shape.features << simd->name;
+    }
+  }
+}
+
+// Where there is no matrix and products end early: any cost, and columns of any scale.
+TEST(Newton, SmoothLossesOfManyColumns) {
+  for (const double scale : {1.0, 100.0}) {
+    Random random(3);
+    const Dataset data = rows_of(60, 4200, [&](std::uint64_t, std::uint32_t j) {
+      return random.below(20) == 0 ? (random.uniform() - 0.4) * (j % 2 == 0 ? scale : 1 / scale)
+                                   : 0.0;
+    });
+    const std::vector<std::int8_t> y = signs(data, 1);
+    for (const double cost : {1e-3, 1.0, 1e3}) {
+      for (const int bias : {0, 1, 2}) {
+        const Problem problem = {.data = &data,
+                                 .y = y,
+                                 .cost = cost,
+                                 .bias = bias == 0 ? 0.0 : 1.0,
+                                 .free_bias = bias == 2,
+                                 .loss = LossKind::squared_hinge};
+        const Certificate one = solved(problem, 1e-7), other = solved(problem, 1e-7, 3);
+        EXPECT_LE(one.relative_gap, 1.0001e-7) << scale << " " << cost << " " << bias;
+        EXPECT_EQ(one.primal, other.primal);
+      }
     }
   }
 }
