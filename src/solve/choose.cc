@@ -103,9 +103,7 @@ SolverChoice choose_alone(const TrainOptions& options, const Dataset& data) {
     choice.because = fmt::format("there are only {:.2g} rows a column", rows / columns);
     return choice;
   }
-  const double hardness =
-      likely_cost(options, rows) * mean_square(data) *
-      (options.loss == LossKind::logistic ? ChoiceTuning::kHarderOfLogistic : 1.0);
+  const double hardness = likely_cost(options, rows) * mean_square(data);
   const double gap = likely_gap(options, data.rows());
   const bool full =
       static_cast<double>(data.nonzeros()) > ChoiceTuning::kFullShare * rows * columns;
@@ -131,8 +129,8 @@ SolverChoice choose_alone(const TrainOptions& options, const Dataset& data) {
           ? full && gap <= ChoiceTuning::kSmallGap && hardness >= ChoiceTuning::kHardOfMoreColumns
           : false;
   if (newton) choice.solver = Solver::newton;
-  choice.because = fmt::format("there are {:.2g} rows a column and C |x|^2 is {:.2g}",
-                               rows / columns, likely_cost(options, rows) * mean_square(data));
+  choice.because =
+      fmt::format("there are {:.2g} rows a column and C |x|^2 is {:.2g}", rows / columns, hardness);
   return choice;
 }
 

@@ -36,11 +36,6 @@ struct ChoiceTuning {
   // `kVeryManyRows` rows, of which steps on samples leave few for all rows.
   static constexpr double kTightGap = 1e-5;
   static constexpr double kHardOfFewColumnsTight = 0.4, kHardOfFewColumns = 2;
-  // The logistic loss is to descent as the hinge at so many times the C |x|^2: its visits take
-  // logarithms, and newton's steps on it nothing but what they gain. Seconds to a gap of 1e-4 by
-  // dual and newton: a9a (C |x|^2 = 0.14) 0.018 and 0.019, to 1e-6 0.048 and 0.020; w8a 0.034 and
-  // 0.026 (0.12), 0.26 and 0.08 (12); covtype 0.26 and 0.21 (0.05), 3.9 and 0.25 (5).
-  static constexpr double kHarderOfLogistic = 15;
   static constexpr double kVeryManyRows = 200'000;
   static constexpr double kHardOfVeryManyRowsTight = 0, kHardOfVeryManyRows = 0.1;
   // With a smooth loss and sparse rows newton is chosen below that as well, up to kFewColumns and
