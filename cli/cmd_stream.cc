@@ -450,8 +450,8 @@ void add_stream(CLI::App& app, Action& action) {
                     {"lambda", "t0", "loss", "update", "bias", "class-weight", "reject",
                      "max-classes", "memory", "cpu"});
   command->get_option("--loss")->description(
-      "what a row inside the margin costs: max(0, 1 - z), z its margin, or the square of that (one "
-      "of hinge, squared_hinge; default hinge)");
+      "what a row costs: max(0, 1 - z), z its margin, the square of that, or log(1 + exp(-z)) (one "
+      "of hinge, squared_hinge, logistic; default hinge)");
   command->get_option("--lambda")
       ->description("regularisation; step t has size 1/(L t) (a finite number > 0); must be given");
   command->get_option("--t0")->description(

@@ -421,10 +421,10 @@ class Learner {
  private:
   static Update update_of(bool mistakes) { return mistakes ? Update::mistake : Update::margin; }
   static LossKind loss_of(const std::string& name) {
-    for (const LossKind kind : {LossKind::hinge, LossKind::squared_hinge}) {
+    for (const LossKind kind : {LossKind::hinge, LossKind::squared_hinge, LossKind::logistic}) {
       if (name == to_string(kind)) return kind;
     }
-    throw nb::value_error("loss: expected one of hinge, squared_hinge");
+    throw nb::value_error("loss: expected one of hinge, squared_hinge, logistic");
   }
   std::mutex mutex_;
   std::optional<Stream> stream_;

@@ -23,15 +23,15 @@ class PegasosClassifier(LinearClassifier):
     """Pegasos: a linear (or kernel) support vector machine by stochastic sub-gradient steps.
 
     Minimises lambda/2 |w|^2 + mean_i max(0, 1 - y_i <w, x_i>), or the mean of the squares of that,
-    which is what :class:`LinearSVC` minimises with C = 1 / (lambda n). It is good soon and exact late: where the minimum is wanted,
+    or of log(1 + exp(-y_i <w, x_i>)), which is what :class:`LinearSVC` minimises with C = 1 / (lambda n). It is good soon and exact late: where the minimum is wanted,
     LinearSVC is faster. What it has over it: :meth:`partial_fit`, and kernels.
 
     Parameters
     ----------
     lambda_ : float, default 1e-4
         Weight of 1/2 |w|^2, > 0.
-    loss : "hinge" or "squared_hinge", default "hinge"
-        What a row inside the margin costs; with a kernel the hinge.
+    loss : "hinge", "squared_hinge" or "logistic", default "hinge"
+        What a row costs; with a kernel the hinge.
     batch_size : int, default 1
         Rows a step looks at.
     average : "suffix", True, False, "random" or int, default "suffix"
@@ -97,7 +97,7 @@ class PegasosClassifier(LinearClassifier):
                    "bias": "intercept", "class-weight": "class_weight", "reject": "reject", "time-limit": "time_limit",
                    "threads": "n_jobs", "seed": "random_state", "start": "warm_start"}
 
-    def __init__(self, lambda_: float = 1e-4, *, loss: Literal["hinge", "squared_hinge"] = "hinge",
+    def __init__(self, lambda_: float = 1e-4, *, loss: Literal["hinge", "squared_hinge", "logistic"] = "hinge",
                  batch_size: int = 1, average: bool | int | str = "suffix",
                  update: Literal["margin", "mistake"] = "margin", projection: bool = False,
                  sampling: Literal["permute", "replace", "order"] = "permute", epochs: int = 20,
@@ -261,7 +261,7 @@ class PegasosClassifier(LinearClassifier):
     def _parameters_of(cls, model) -> dict[str, Any]:
         origin = model.origin
         if origin["rows"] == 0:  # of a stream, or of another program
-            return {"loss": origin["loss"]} if origin["loss"] in ("hinge", "squared_hinge") else {}
+            return {"loss": origin["loss"]} if origin["loss"] in ("hinge", "squared_hinge", "logistic") else {}
         kind, gamma, degree, coef0 = model._core.kernel
         parameters = {"fit_intercept": origin["bias_feature"] != 0, "random_state": origin["seed"],
                       "intercept": "free" if origin["free_bias"] else "scaled",

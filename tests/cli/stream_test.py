@@ -92,7 +92,7 @@ class FigureTest(StreamCase):
         cases = [("d.svm", TEXT, []), ("three.svm", to_text(THREE), []), ("d.svm", TEXT, ["--bias", "2"]),
                  ("three.svm", to_text(THREE), ["--bias", "0.5", "--t0", "70"]),
                  ("d.svm", TEXT, ["--update", "mistake"]), ("three.svm", to_text(THREE), ["--update", "mistake"]),
-                 ("d.svm", TEXT, ["--loss", "squared_hinge"]),
+                 ("d.svm", TEXT, ["--loss", "squared_hinge"]), ("three.svm", to_text(THREE), ["--loss", "logistic"]),
                  ("three.svm", to_text(THREE), ["--loss", "squared_hinge", "--bias", "0.5", "--t0", "7"])]
         for name, text, options in cases:
             with self.subTest(name=name, options=options):

@@ -158,7 +158,9 @@ class NewtonHessian {
     for (std::size_t j = 0; j < g.size(); ++j) {
       diagonal[j] = curvature * diagonal_[j] + (free_ && j == features_ ? 0 : 1);
       if (!(diagonal[j] > 0)) diagonal[j] = 1;
-      if (gain_ > 0) diagonal[j] += (1 / NewtonTuning::kOfDiagonal - 1);
+    }
+    if (gain_ > 0) {
+      for (double& each : diagonal) each += 1 / NewtonTuning::kOfDiagonal - 1;
     }
     const std::uint64_t products = conjugate_gradients(
         [&](const std::vector<double>& x, std::vector<double>& y) { multiply(curvature, x, y); },
