@@ -151,7 +151,8 @@ struct Hinge {
   // The share a that maximises -l*(-a) - a z - (a - centre)^2 / (2 steepness): the prox of the
   // conjugate, by which a smoothed loss has its slope (solve/newton). centre is inside the range.
   // Losses whose gain is no quadratic are smooth themselves, and have share(z) in its place, the
-  // best share at a margin, -l'(z); it and curvature(z) take vectors, too.
+  // best share at a margin, -l'(z), and curvature_of_share(a), which is l'' there; these and
+  // curvature(z) take vectors, too.
   template <class T>
   HINGE_ANYWHERE static inline T prox(T centre, T z, double steepness) {
     const T zero = {}, one = zero + 1.0;

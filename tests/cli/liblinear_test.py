@@ -3,6 +3,7 @@
 Needs the programs liblinear-train and liblinear-predict (package liblinear-tools).
 """
 
+import math
 import random
 import shutil
 import subprocess
@@ -233,6 +234,30 @@ class Probabilities(Case):
             self.assertNotIn("out", self.files())
         self.hinge("predict", "train", "m", "-b", "2", code=64)
         self.hinge("predict", "train", "m", "-b", "1", "--scores", code=64)
+
+
+@needs_liblinear
+@table([("primal", 0), ("dual", 7)])
+class SameMinimum(Case):
+    """The logistic loss: LIBLINEAR's objective is not below our bound, and no farther above it than it was asked for."""
+
+    def check(self, case):
+        _, solver = case
+        text = to_text(sparse_rows((1, -1), 1))
+        self.write("train", text)
+        for cost in ("0.03", "1", "30"):
+            liblinear(self.dir, "liblinear-train", "-q", "-s", solver, "-e", "1e-7", "-c", cost, "train", "m")
+            lines = self.read("m").decode().splitlines()
+            first = 1 if lines[2].split()[1] == "1" else -1
+            weights = [first * float(line) for line in lines[lines.index("w") + 1:]]
+            loss = sum(math.log1p(math.exp(-y * sum(weights[j - 1] * v for j, v in x.items())))
+                       for y, x in support.parse_text(text))
+            theirs = sum(w * w for w in weights) / 2 + float(cost) * loss
+            for ours in ("dual", "newton"):
+                found = self.hinge("train", "train", "ours", "--loss", "logistic", "-s", ours, "-c", cost, "--gap", "1e-9",
+                                   "--precision", "f64", "--force", "--json").json
+                self.assertGreaterEqual(theirs, found["dual"] * (1 - 1e-14))
+                self.assertLessEqual(theirs, found["primal"] * (1 + 1e-6))
 
 
 if __name__ == "__main__":

@@ -94,14 +94,15 @@ class NewtonHessian {
     for (const Block& block : blocks_) count_ += block.terms.size();
   }
 
-  // F'' s = g, exactly or to about such a residual; s is of no use if go() says no.
+  // F'' s = g, exactly (true) or to about such a residual; s is of no use if go() says no.
   template <class Go>
-  void solve(double curvature, double residual, const std::vector<double>& g,
+  bool solve(double curvature, double residual, const std::vector<double>& g,
              std::vector<double>& s, const Go& go) {
-    if (solve_by_products(curvature, residual, g, s, go) || !go()) return;
+    if (solve_by_products(curvature, residual, g, s, go) || !go()) return false;
     follow();
     s = g;
     system_.solve(curvature, s.data());
+    return true;
   }
 
  private:

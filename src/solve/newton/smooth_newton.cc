@@ -33,8 +33,7 @@ class SmoothNewton {
         simd_(*options.simd),
         monitor_(monitor),
         pool_(pool),
-        best_w_(problem.dimension()),
-        best_alpha_(m.rows) {
+        best_w_(problem.dimension()) {
     for (std::uint64_t i = 0; i < m.rows; ++i) primal_ += problem.upper(i) * Loss::value(0.0);
   }
 
@@ -48,9 +47,15 @@ class SmoothNewton {
     if (!seen_start_ && !options_.start.empty() && options_.resume.empty()) {
       // Stopped before it was compared with anything.
       best_w_ = options_.start[0].w;
-      if (!options_.start[0].alpha.empty()) best_alpha_ = options_.start[0].alpha;
+      best_alpha_ = options_.start[0].alpha;
     }
     solution_.w = std::move(best_w_);
+    if (best_alpha_.empty() && whole_) {
+      const Buffer<double>& best = whole_->best();
+      best_alpha_.resize(m_.rows);
+      for (std::uint64_t i = 0; i < m_.rows; ++i) best_alpha_[i] = problem_.upper(i) * best[i];
+    }
+    best_alpha_.resize(m_.rows);
     if (problem_.free_bias) balance(problem_, best_alpha_);
     solution_.alpha = std::move(best_alpha_);
     return std::move(solution_);
@@ -61,7 +66,7 @@ class SmoothNewton {
     archive(monitor_);
     whole_->archive(archive);
     archive.sized(best_w_, problem_.dimension());
-    archive.sized(best_alpha_, m_.rows);
+    archive.sized_or_empty(best_alpha_, m_.rows);
     archive(primal_, dual_, idle_, least_, solution_.iterations, solution_.rows_touched);
   }
 
@@ -78,6 +83,7 @@ class SmoothNewton {
                                  {problem_.costs.begin(), problem_.costs.end()}, {}, problem_);
     whole_.emplace(std::move(rows), problem_.cost, problem_, *system_, simd_, pool_,
                    solution_.rows_touched);
+    whole_->best();
     if (options_.resume.empty()) {
       begin();
     } else {
@@ -92,10 +98,11 @@ class SmoothNewton {
         solution_.stalled = true;
         return;
       }
-      const auto step = take_step(*whole_);
+      const auto step = take_step(*whole_, true);
       if (step == Part::Step::stopped) return;
       if (step == Part::Step::none) idle_ += Tuning::kIdleOfNoWay;
       take_values();
+      take_followed();
     }
   }
 
@@ -134,7 +141,7 @@ class SmoothNewton {
       part.w = whole_->w;
       part.measure();
       while (!stop()) {
-        const auto step = take_step(part);
+        const auto step = take_step(part, false);
         if (step != Part::Step::taken) break;
         const double asked = monitor_.limits().gap_at(part.primal());
         if (part.decrement() <= sample_gap(size, problem_.dimension(), asked) * part.primal()) {
@@ -150,9 +157,9 @@ class SmoothNewton {
     return stopped_;
   }
 
-  typename Part::Step take_step(Part& part) {
+  typename Part::Step take_step(Part& part, bool to_end) {
     if (stop()) return Part::Step::stopped;
-    const auto step = part.step([this] { return !stop(); });
+    const auto step = part.step([this] { return !stop(); }, to_end);
     monitor_.add_work(system_->take_work());
     if (step == Part::Step::stopped) return step;
     ++solution_.iterations;
@@ -169,11 +176,30 @@ class SmoothNewton {
     }
     if (part.dual() > dual_) {
       dual_ = part.dual();
-      const Buffer<double>& shares = part.shares();
-      for (std::uint64_t i = 0; i < m_.rows; ++i) best_alpha_[i] = problem_.upper(i) * shares[i];
+      part.mark_best();
+      best_alpha_.clear();
     }
     idle_ = relative_gap() < Tuning::kProgress * least_ ? 0 : idle_ + 1;
     least_ = std::min(least_, relative_gap());
+  }
+
+  // Shares that follow the step end the run where they prove enough: by the rows, lest rounding of
+  // the matrix be believed.
+  void take_followed() {
+    Part& part = *whole_;
+    const auto reaches = [&](double dual) {
+      return dual > dual_ && monitor_.limits().reached(primal_, (primal_ - dual) / primal_);
+    };
+    if (monitor_.limits().reached(primal_, relative_gap()) || !reaches(part.dual_of_followed())) {
+      return;
+    }
+    const double dual = part.measure_followed();
+    if (!reaches(dual)) return;
+    dual_ = dual;
+    best_alpha_.resize(m_.rows);
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      best_alpha_[i] = problem_.upper(i) * part.followed()[i];
+    }
   }
 
   double relative_gap() const {

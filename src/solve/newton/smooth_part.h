@@ -56,8 +56,7 @@ class SmoothPart {
         v_(system.size()),
         d_(size()) {
     for (Block& block : blocks_) block.v.resize(system.size());
-    for (Buffer<double>* const each :
-         {&here_.z, &here_.share, &here_.curvature, &there_.z, &there_.share, &there_.curvature}) {
+    for (Buffer<double>* const each : {&here_.z, &here_.share, &there_.z, &there_.share}) {
       each->resize(size());
     }
     y_.resize(free_ ? size() : 0);
@@ -69,14 +68,9 @@ class SmoothPart {
 
   const NewtonSignedRows<Value>& rows() const { return rows_; }
   std::uint64_t size() const { return rows_.size(); }
-  Buffer<double>& shares() { return here_.share; }
-  const std::vector<double>& v() const { return v_; }
 
   double primal() const { return Problem::primal(problem_.square(w), unit_ * sums_.loss); }
-  double dual() const {
-    return Problem::dual(problem_.square(v_), unit_ * sums_.gain, free_ ? v_[features_] : 0.0,
-                         free_ ? w[features_] : 0.0);
-  }
+  double dual() const { return dual_value(v_, sums_.gain); }
   // About how far P is above its minimum, at the point before the last step, by that step.
   double decrement() const { return decrement_; }
   double half_gradient() const {
@@ -88,27 +82,30 @@ class SmoothPart {
   // Everything at w, from the rows. A free bias becomes the best.
   void measure() {
     std::fill_n(here_.z.data(), size(), 0.0);
-    score(w.data());
-    go_along(1, w);
+    go_along(w.data(), 1, w);
     accept();
   }
   // Everything where w and margins are known.
   void settle() {
+    const bool best_is_now = std::exchange(best_is_now_, false);
     std::fill_n(d_.data(), size(), 0.0);
-    go_along({here_.z.data(), d_.data(), rows_.costs_from(0), size()}, 0);
+    pass(nullptr, {here_.z.data(), d_.data(), rows_.costs_from(0), size()}, 0);
     accept();
+    best_is_now_ = best_is_now;
   }
 
   enum class Step : std::uint8_t { taken, none, stopped };
 
-  // One step, unless rounding leaves no way down, or go() says no.
+  // One step, unless rounding leaves no way down, or go() says no. `to_end`: whether shares that
+  // follow it are wanted, as they may be a proof (follow()).
   template <class Go>
-  Step step(const Go& go) {
-    hessian_.weigh([this](std::uint64_t i) { return here_.curvature[i]; });
+  Step step(const Go& go, bool to_end) {
+    followed_ = false;
+    hessian_.weigh([this](std::uint64_t i) { return Loss::curvature_of_share(here_.share[i]); });
     std::vector<double> g(system_.size()), s;
     for (std::size_t j = 0; j < regularised_; ++j) g[j] = v_[j] - w[j];
     if (free_) g[features_] = v_[features_];
-    hessian_.solve(unit_, residual_, g, s, go);
+    const bool exact = hessian_.solve(unit_, residual_, g, s, go);
     if (!go()) return Step::stopped;
     double down = 0, square = 0, inner = 0;
     for (std::size_t j = 0; j < s.size(); ++j) down += g[j] * s[j];
@@ -119,20 +116,19 @@ class SmoothPart {
     }
     decrement_ = down / 2;
     const double before = half_gradient(), primal_before = primal();
-    score(s.data());
     std::vector<double> to(w.size());
-    const auto go_to = [&](double t) {
-      for (std::size_t j = 0; j < w.size(); ++j) to[j] = w[j] + t * s[j];
-      go_along(t, to);
-    };
-    go_to(1);
+    for (std::size_t j = 0; j < w.size(); ++j) to[j] = w[j] + s[j];
+    go_along(s.data(), 1, to);
     double rise = 0;
     for (std::size_t j = 0; j < regularised_; ++j) rise += (to[j] - next_v_[j]) * s[j];
     if (free_) rise -= next_v_[features_] * s[features_];
     if (!(rise <= Tuning::kMostRise * down)) {
       const double t = search(-down, inner, square);
       if (t == 0) return Step::none;
-      go_to(t);
+      for (std::size_t j = 0; j < w.size(); ++j) to[j] = w[j] + t * s[j];
+      go_along(nullptr, t, to);
+    } else if (to_end && exact) {
+      follow(to);
     }
     if (!(Problem::primal(problem_.square(to), unit_ * next_sums_.loss) <=
           primal_before + Tuning::kTrusted * primal_before)) {
@@ -146,36 +142,47 @@ class SmoothPart {
     return Step::taken;
   }
 
-  // D of other dual variables, and what of it is |v|^2 stays behind.
-  double dual_of(std::span<const double> alpha) {
-    double gain = 0, sum = 0;
+  // D of the shares that follow the last step, if they were wanted and it was a whole one; they and
+  // D as it is by the rows.
+  double dual_of_followed() const { return followed_ ? followed_dual_ : 0.0; }
+  double measure_followed() {
     for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
       Block& block = blocks_[b];
       std::ranges::fill(block.v, 0.0);
-      block.sums = {};
-      for (std::uint64_t i = begin; i < end; ++i) {
-        const double a = alpha[i] * rows_.y(i);
-        block.sums.gain += Loss::dual_gain(alpha[i], problem_.upper(i));
-        block.sums.loss += a;
-        rows_.rows().add(
-            1, [i](std::uint64_t) { return i; }, &a, block.v.data());
-      }
-      if (rows_.bias() != 0) block.v[features_] += rows_.bias() * block.sums.loss;
+      add(followed_shares_.data(), begin, end, block);
     });
-    std::vector<double> all(v_.size());
-    for (const Block& block : blocks_) {
-      gain += block.sums.gain;
-      sum += block.sums.loss;
-      for (std::size_t j = 0; j < all.size(); ++j) all[j] += block.v[j];
-    }
     touched_ += size();
-    return Problem::dual(problem_.square(all), gain, free_ ? sum : 0.0, free_ ? w[features_] : 0.0);
+    std::vector<double> v(v_.size());
+    take_sums(v);
+    return dual_value(v, followed_gain_);
+  }
+  const Buffer<double>& followed() const { return followed_shares_; }
+
+  // D of other dual variables.
+  double dual_of(std::span<const double> alpha) {
+    followed_shares_.resize(size());
+    followed_gain_ = 0;
+    for (std::uint64_t i = 0; i < size(); ++i) {
+      const double upper = problem_.upper(i);
+      followed_shares_[i] = upper > 0 ? alpha[i] / upper : 0.0;
+      followed_gain_ += Loss::dual_gain(alpha[i], upper) / unit_;
+    }
+    return measure_followed();
+  }
+
+  // The shares as they are now are kept until others are marked; zeros at first.
+  void mark_best() { best_is_now_ = true; }
+  const Buffer<double>& best() {
+    if (best_.size() != size()) best_.resize(size());
+    return best_is_now_ ? here_.share : best_;
   }
 
   void archive(Archive& archive) {
+    if (best_is_now_ && !archive.reading()) std::copy_n(here_.share.data(), size(), best_.data());
     archive.sized(w, system_.size());
     archive.sized(here_.z, size());
-    archive(hessian_, residual_);
+    archive.sized(best_, size());
+    archive(hessian_, residual_, best_is_now_);
     archive.require(residual_ > 0 && residual_ < 1);
   }
 
@@ -186,9 +193,10 @@ class SmoothPart {
     std::vector<double> v;
     SumsOfRows sums;
     SlopeOfRows slope;
+    SumsOfShares shares;
   };
   struct State {
-    Buffer<double> z, share, curvature;
+    Buffer<double> z, share;
   };
 
   template <class F>
@@ -200,57 +208,61 @@ class SmoothPart {
             end - begin};
   }
 
-  // d_i = y_i <s, x_i>
-  void score(const double* s) {
-    for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
-      rows_.score(s, d_.data(), begin, end);
-    });
-    touched_ += size();
+  double dual_value(const std::vector<double>& v, double gain) const {
+    return Problem::dual(problem_.square(v), unit_ * gain, free_ ? v[features_] : 0.0,
+                         free_ ? w[features_] : 0.0);
   }
 
-  // The state where margins are z + t d, and v there. A free bias, the last of `to`, goes on to the
-  // best.
-  void go_along(double t, std::vector<double>& to) {
+  // The state where margins are z + t d, and v there; d is that of s, unless it is as it was. A
+  // free bias, the last of `to`, goes on to the best.
+  void go_along(const double* s, double t, std::vector<double>& to) {
     RowsAlongRay all = {here_.z.data(), d_.data(), rows_.costs_from(0), size()};
-    if (free_) {
-      for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
-        for (std::uint64_t i = begin; i < end; ++i) there_.z[i] = here_.z[i] + t * d_[i];
-      });
-      all.z = there_.z.data();
-      all.d = y_.data();
-      t = best_shift(all);
-      to[features_] += t;
-    }
-    go_along(all, t);
-  }
-  void go_along(const RowsAlongRay& all, double t) {
-    for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
-      go_along(all, t, begin, end, blocks_[b]);
+    if (!free_) return pass(s, all, t);
+    for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      if (s != nullptr) rows_.score(s, d_.data(), begin, end);
+      for (std::uint64_t i = begin; i < end; ++i) there_.z[i] = here_.z[i] + t * d_[i];
     });
-    touched_ += size();
+    if (s != nullptr) touched_ += size();
+    all.z = there_.z.data();
+    all.d = y_.data();
+    const double shift = best_shift(all);
+    to[features_] += shift;
+    pass(nullptr, all, shift);
+  }
+  void pass(const double* s, const RowsAlongRay& all, double t) {
+    for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
+      constexpr std::size_t kRun = Tuning::kChangesAtOnce;
+      Block& block = blocks_[b];
+      std::ranges::fill(block.v, 0.0);
+      block.sums = {};
+      for (std::uint64_t from = begin; from < end; from += kRun) {
+        const std::uint64_t to = std::min<std::uint64_t>(from + kRun, end);
+        if (s != nullptr) rows_.score(s, d_.data(), from, to);
+        const SumsOfRows sums = loops_.move(part_of(all, from, to), t, there_.z.data() + from,
+                                            there_.share.data() + from);
+        block.sums.loss += sums.loss;
+        block.sums.gain += sums.gain;
+        add(there_.share.data(), from, to, block);
+      }
+    });
+    touched_ += (s != nullptr ? 2 : 1) * size();
     next_v_.assign(v_.size(), 0.0);
+    take_sums(next_v_);
     next_sums_ = {};
     for (const Block& block : blocks_) {
       next_sums_.loss += block.sums.loss;
       next_sums_.gain += block.sums.gain;
-      simd_.add_dense(unit_, block.v.data(), next_v_.data(), next_v_.size());
     }
   }
-  void go_along(const RowsAlongRay& all, double t, std::uint64_t begin, std::uint64_t end,
-                Block& block) {
+
+  // v += sum_i c_i a_i y_i x_i over some rows of a block.
+  void add(const double* share, std::uint64_t begin, std::uint64_t end, Block& block) {
     constexpr std::size_t kRun = Tuning::kChangesAtOnce;
-    std::ranges::fill(block.v, 0.0);
-    block.sums = {};
     double factors[kRun], sum = 0;
     for (std::uint64_t from = begin; from < end; from += kRun) {
       const auto run = static_cast<std::size_t>(std::min<std::uint64_t>(kRun, end - from));
-      const SumsOfRows sums = loops_.move(
-          part_of(all, from, from + run), t,
-          {there_.z.data() + from, there_.share.data() + from, there_.curvature.data() + from});
-      block.sums.loss += sums.loss;
-      block.sums.gain += sums.gain;
       for (std::size_t k = 0; k < run; ++k) {
-        factors[k] = rows_.cost(from + k) * there_.share[from + k] * rows_.y(from + k);
+        factors[k] = rows_.cost(from + k) * share[from + k] * rows_.y(from + k);
         sum += factors[k];
       }
       rows_.rows().add(
@@ -258,11 +270,57 @@ class SmoothPart {
     }
     if (rows_.bias() != 0) block.v[features_] += rows_.bias() * sum;
   }
+  void take_sums(std::vector<double>& v) const {
+    for (const Block& block : blocks_) {
+      simd_.add_dense(unit_, block.v.data(), v.data(), v.size());
+    }
+  }
+
+  // Shares as the slopes of the old ones say: the step solves its system, which says that their v
+  // would be w where it ends, so that of P - D only the relative entropies are left, of the fourth
+  // power of the step. Where some must be others, v is that much off.
+  void follow(const std::vector<double>& to) {
+    followed_shares_.resize(size());
+    for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
+      Block& block = blocks_[b];
+      block.shares =
+          loops_.follow({here_.share.data() + begin, d_.data() + begin, there_.share.data() + begin,
+                         rows_.costs_from(begin), end - begin},
+                        followed_shares_.data() + begin);
+      if (block.shares.replaced == 0) return;
+      std::ranges::fill(block.v, 0.0);
+      double sum = 0;
+      for (std::uint64_t i = begin; i < end; ++i) {
+        const double share = here_.share[i];
+        const double linear = share - Loss::curvature_of_share(share) * d_[i];
+        if (followed_shares_[i] == linear) continue;
+        const double by = rows_.cost(i) * (followed_shares_[i] - linear) * rows_.y(i);
+        sum += by;
+        rows_.rows().add(
+            1, [i](std::uint64_t) { return i; }, &by, block.v.data());
+      }
+      if (rows_.bias() != 0) block.v[features_] += rows_.bias() * sum;
+    });
+    std::vector<double> v(to);
+    if (free_) v[features_] = 0;
+    followed_gain_ = 0;
+    for (const Block& block : blocks_) {
+      followed_gain_ += block.shares.gain;
+      if (block.shares.replaced > 0) {
+        simd_.add_dense(unit_, block.v.data(), v.data(), v.size());
+      }
+    }
+    followed_dual_ = dual_value(v, followed_gain_);
+    followed_ = true;
+  }
 
   void accept() {
     std::swap(here_.z, there_.z);
     std::swap(here_.share, there_.share);
-    std::swap(here_.curvature, there_.curvature);
+    if (std::exchange(best_is_now_, false)) {
+      best_.resize(size());
+      std::swap(best_, there_.share);
+    }
     std::swap(v_, next_v_);
     sums_ = next_sums_;
   }
@@ -321,7 +379,11 @@ class SmoothPart {
   State here_, there_;  // of rows where w is, and where a step may lead
   std::vector<double> v_, next_v_;
   SumsOfRows sums_, next_sums_;
-  Buffer<double> d_, y_;
+  Buffer<double> d_, y_, best_;
+  bool best_is_now_ = false;
+  Buffer<double> followed_shares_;
+  double followed_gain_ = 0, followed_dual_ = 0;
+  bool followed_ = false;
   double decrement_ = 0;
   double residual_ = Tuning::kResidual;
 };

@@ -27,16 +27,26 @@ struct SlopeOfRows {
   double curvature = 0;  // and how much that rises
 };
 
-// Where results go; each may be where the margins are.
-struct RowsThere {
-  double* z;          // z_i + t d_i
-  double* share;      // -l'(z_i)
-  double* curvature;  // l''(z_i)
+// Shares as far on as their slopes say that margins move by d_i: a_i - l''(z_i) d_i. Where that
+// would be near a bound, beyond or not, it is `instead_i`.
+struct SharesAlongRay {
+  const double* share;
+  const double* d;
+  const double* instead;
+  const double* cost;  // as above
+  std::size_t size;
+};
+
+struct SumsOfShares {
+  double gain = 0;      // sum_i -c_i l*(-a_i)
+  double replaced = 0;  // rows
 };
 
 struct SmoothLoops {
-  SumsOfRows (*move)(const RowsAlongRay& rows, double t, const RowsThere& there);
+  // Writes z_i + t d_i, which may be where the margins are, and the shares there.
+  SumsOfRows (*move)(const RowsAlongRay& rows, double t, double* z, double* share);
   SlopeOfRows (*slope)(const RowsAlongRay& rows, double t);
+  SumsOfShares (*follow)(const SharesAlongRay& rows, double* share);
 };
 
 const SmoothLoops& smooth_loops(const Simd& simd, LossKind loss);

@@ -31,14 +31,13 @@ struct SumsOfEightRows {
 
 template <class Loss>
 HINGE_INLINE void smooth_move_eight(const RowsAlongRay& rows, std::size_t k, double t,
-                                    const RowsThere& there, SumsOfEightRows& sums) {
+                                    double* z_there, double* share_there, SumsOfEightRows& sums) {
   const Four one = Four{} + 1.0;
   for (std::size_t f = 0; f < 2; ++f, k += 4) {
     const Four z = margins_of_four(rows, k, t);
     const Four loss = Loss::value(z), share = Loss::share(z);
-    store_four(there.z + k, z);
-    store_four(there.share + k, share);
-    store_four(there.curvature + k, Loss::curvature(z));
+    store_four(z_there + k, z);
+    store_four(share_there + k, share);
     const Four cost = rows.cost == nullptr ? one : load_four(rows.cost + k);
     sums.loss[f] += cost * loss;
     sums.gain[f] += cost * (loss + share * z);
@@ -46,19 +45,17 @@ HINGE_INLINE void smooth_move_eight(const RowsAlongRay& rows, std::size_t k, dou
 }
 
 template <class Loss>
-HINGE_INLINE SumsOfRows smooth_move_body(const RowsAlongRay& rows, double t,
-                                         const RowsThere& there) {
+HINGE_INLINE SumsOfRows smooth_move_body(const RowsAlongRay& rows, double t, double* z,
+                                         double* share) {
   SumsOfEightRows sums;
   std::size_t k = 0;
-  for (; k + 8 <= rows.size; k += 8) smooth_move_eight<Loss>(rows, k, t, there, sums);
+  for (; k + 8 <= rows.size; k += 8) smooth_move_eight<Loss>(rows, k, t, z, share, sums);
   if (k < rows.size) {
     const LastSmoothRows last(rows, k);
-    double z[8], share[8], curvature[8];
-    smooth_move_eight<Loss>(last.view(), 0, t, {z, share, curvature}, sums);
-    const std::size_t bytes = (rows.size - k) * sizeof *z;
-    std::memcpy(there.z + k, z, bytes);
-    std::memcpy(there.share + k, share, bytes);
-    std::memcpy(there.curvature + k, curvature, bytes);
+    double last_z[8], last_share[8];
+    smooth_move_eight<Loss>(last.view(), 0, t, last_z, last_share, sums);
+    std::memcpy(z + k, last_z, (rows.size - k) * sizeof *z);
+    std::memcpy(share + k, last_share, (rows.size - k) * sizeof *share);
   }
   return {sum_lanes(sums.loss), sum_lanes(sums.gain)};
 }
@@ -86,18 +83,65 @@ HINGE_INLINE SlopeOfRows smooth_slope_body(const RowsAlongRay& rows, double t) {
   return {sum_lanes(slopes), sum_lanes(curvatures)};
 }
 
-#define HINGE_SMOOTH(isa, attributes)                                             \
-  template <class Loss>                                                           \
-  attributes SumsOfRows smooth_move_##isa(const RowsAlongRay& rows, double t,     \
-                                          const RowsThere& there) {               \
-    return smooth_move_body<Loss>(rows, t, there);                                \
-  }                                                                               \
-  template <class Loss>                                                           \
-  attributes SlopeOfRows smooth_slope_##isa(const RowsAlongRay& rows, double t) { \
-    return smooth_slope_body<Loss>(rows, t);                                      \
+template <class Loss>
+HINGE_INLINE void follow_four(const SharesAlongRay& rows, std::size_t k, double* out, Four& gain,
+                              Four& replaced) {
+  constexpr double kNear = 0.1;  // of the way to a bound that must be left
+  const Four zero = {}, one = zero + 1.0;
+  const Four share = load_four(rows.share + k), d = load_four(rows.d + k);
+  const Four linear = share - Loss::curvature_of_share(share) * d;
+  const Four low = kNear * share, high = one - kNear * (one - share);
+  const Four below = linear < low ? one : zero, outside = linear > high ? one : below;
+  const Four there = outside > zero ? load_four(rows.instead + k) : linear;
+  store_four(out + k, there);
+  const Four cost = rows.cost == nullptr ? one : load_four(rows.cost + k);
+  gain += cost * Loss::dual_gain(there, one);
+  replaced += outside;
+}
+
+template <class Loss>
+HINGE_INLINE SumsOfShares follow_body(const SharesAlongRay& rows, double* out) {
+  Four gain[2] = {}, replaced[2] = {};
+  std::size_t k = 0;
+  for (; k + 8 <= rows.size; k += 8) {
+    follow_four<Loss>(rows, k, out, gain[0], replaced[0]);
+    follow_four<Loss>(rows, k + 4, out, gain[1], replaced[1]);
+  }
+  if (k < rows.size) {
+    double share[8], d[8] = {}, instead[8] = {}, cost[8] = {}, there[8];
+    for (double& a : share) a = 0.5;
+    for (std::size_t j = 0; k + j < rows.size; ++j) {
+      share[j] = rows.share[k + j];
+      d[j] = rows.d[k + j];
+      instead[j] = rows.instead[k + j];
+      cost[j] = rows.cost == nullptr ? 1.0 : rows.cost[k + j];
+    }
+    const SharesAlongRay last = {share, d, instead, cost, 8};
+    follow_four<Loss>(last, 0, there, gain[0], replaced[0]);
+    follow_four<Loss>(last, 4, there, gain[1], replaced[1]);
+    std::memcpy(out + k, there, (rows.size - k) * sizeof *out);
+  }
+  return {sum_lanes(gain), sum_lanes(replaced)};
+}
+
+#define HINGE_SMOOTH(isa, attributes)                                                    \
+  template <class Loss>                                                                  \
+  attributes SumsOfRows smooth_move_##isa(const RowsAlongRay& rows, double t, double* z, \
+                                          double* share) {                               \
+    return smooth_move_body<Loss>(rows, t, z, share);                                    \
+  }                                                                                      \
+  template <class Loss>                                                                  \
+  attributes SlopeOfRows smooth_slope_##isa(const RowsAlongRay& rows, double t) {        \
+    return smooth_slope_body<Loss>(rows, t);                                             \
+  }                                                                                      \
+  template <class Loss>                                                                  \
+  attributes SumsOfShares follow_##isa(const SharesAlongRay& rows, double* share) {      \
+    return follow_body<Loss>(rows, share);                                               \
   }
 #define HINGE_SMOOTH_TABLE(isa, attributes) \
-  {.move = smooth_move_##isa<Loss>, .slope = smooth_slope_##isa<Loss>},
+  {.move = smooth_move_##isa<Loss>,         \
+   .slope = smooth_slope_##isa<Loss>,       \
+   .follow = follow_##isa<Loss>},
 
 HINGE_FOR_EACH_ISA(HINGE_SMOOTH)
 template <class Loss>
