@@ -319,7 +319,7 @@ class Hinge(Solver):
 
     @staticmethod
     def values(said):
-        problems = sorted(said["problems"], key=lambda one: int(one["class"]))
+        problems = sorted(said["problems"], key=lambda one: int(one.get("class", 0)))  # regression has one problem and no class
         return ([one["primal"] for one in problems],
                 {"dual": [one["dual"] for one in problems], "status": said["status"], "choice": said["solver"],
                  "stages": said["seconds"], "passes": said["data_passes"]})

@@ -118,6 +118,8 @@ def liblinear_weights(path):
                 break
             head[words[0]] = words[1:]
         numbers = np.array(file.read().split(), dtype=np.float64)
+    if "label" not in head:  # of regression
+        return numbers[None, :]
     labels = [int(label) for label in head["label"]]
     if len(labels) == 2:
         return numbers[None, :] * (1 if labels[0] > labels[1] else -1)
