@@ -10,7 +10,7 @@ namespace {
 
 bool same(const TrainOptions& a, const TrainOptions& b) {
   return a.cost == b.cost && a.path == b.path && a.lambda == b.lambda && a.gap == b.gap &&
-         a.solver == b.solver && a.bias == b.bias &&
+         a.solver == b.solver && a.loss == b.loss && a.epsilon == b.epsilon && a.bias == b.bias &&
          a.class_weights.size() == b.class_weights.size() && a.balanced == b.balanced &&
          a.reject == b.reject && a.witness == b.witness && a.threads == b.threads &&
          a.time_limit == b.time_limit && a.max_passes == b.max_passes && a.seed == b.seed &&
@@ -23,6 +23,7 @@ bool in_range(const TrainOptions& o) {
               o.gap.value_or(1) > 0 && o.gap.value_or(1) <= 1 && o.bias >= 0 &&
               std::isfinite(o.bias * o.bias) && o.threads >= 0 && o.threads <= 4096 &&
               o.time_limit >= 0 && o.solver <= Solver::focus &&
+              o.loss <= LossKind::squared_epsilon && o.epsilon >= 0 && std::isfinite(o.epsilon) &&
               o.pegasos.sampling <= Sampling::order && o.pegasos.iterate <= Iterate::best_of &&
               o.pegasos.runs > 0 && o.pegasos.runs <= 1000 && o.pegasos.update <= Update::mistake &&
               o.pegasos.kernel.kind <= KernelKind::sigmoid && o.pegasos.kernel.gamma >= 0 &&
@@ -65,11 +66,20 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       planes.solver = hinge::Solver::focus;
       planes.pegasos = {};
       if (!planes.path.empty()) planes.lambda = 0;
+      if (hinge::is_regression(planes.loss)) {  // which has no classes
+        planes.class_weights = {};
+        planes.balanced = false;
+        planes.reject = false;
+      } else {
+        planes.epsilon = hinge::TrainOptions().epsilon;
+      }
       require_valid(planes);
       hinge::TrainOptions together = options;
       together.solver = hinge::Solver::pegasos;
       together.planes = {};
       together.path = {};
+      together.loss = hinge::LossKind::hinge;  // the one with kernels
+      together.epsilon = hinge::TrainOptions().epsilon;
       if (together.pegasos.epochs > 0) together.pegasos.steps = 0;
       hinge::KernelFunction& kernel = together.pegasos.kernel;
       kernel.kind = hinge::KernelKind::poly;  // which has all of them
