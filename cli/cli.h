@@ -137,7 +137,7 @@ struct DataArguments {
   bool precision_given = false;
   // Whether training takes the labels of the rows that were loaded.
   Result<void> check_classes(const Dataset& rows) const;
-  // The same of regression.
+  // This is the same of regression.
   Result<void> check_targets(const Dataset& rows) const;
   // With ranks, this one's share.
   Result<Dataset> load(const Reporter& reporter, Transport* ranks = nullptr);

@@ -273,7 +273,7 @@ int Train::run_folds() {
   return printed.ok() ? 0 : reporter.fail(printed.error());
 }
 
-// As LIBLINEAR's -C: finds the cost that predicts best, prints what it prints, and writes no model.
+// This finds the cost that predicts best, prints what LIBLINEAR's -C prints, and writes no model.
 int Train::run_search() {
   data.read.threads = options.threads;
   data.read.memory = options.memory;

@@ -64,7 +64,7 @@ double mean_square(const Dataset& data) {
 
 namespace {
 
-// The same of targets above and below their mean.
+// This is the same of targets above and below their mean.
 bool targets_lie_mixed(std::span<const double> targets) {
   constexpr double kSlack = 0.05;
   double mean = 0, above = 0, equal = 0;
