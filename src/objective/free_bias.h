@@ -62,7 +62,7 @@ class CrossingSearch {
   double density_ = 0;         // steps by length, as last seen
 };
 
-// By how much a dual variable may change, at most, where none comes to its bounds.
+// This is the most that a dual variable may change by where none comes to its bounds.
 inline double room_of(double alpha, double upper) {
   return upper > 0 ? alpha * (1 - alpha / upper) : 0.0;
 }

@@ -75,7 +75,8 @@ struct TwoSidedLoss {
     const T zero = {}, negative = below < zero ? below : zero;
     return above > zero ? above : negative;
   }
-  // At most so much a row lies outside whose slack is known to `off`; no number stays none.
+  // This is the most that a row lies outside, whose slack is known to `off`. What is no number
+  // stays none.
   double most_beyond(double slack_of_row, double off) const {
     const double outside = size(slack_of_row) - epsilon;
     if (outside < -2 * off) return 0;
