@@ -62,6 +62,63 @@ HINGE_INLINE double blend_dense_body(double t, const double* x, double* y, std::
   return sum_lanes(lanes);
 }
 
+// Eight numbers of one precision.
+HINGE_INLINE EightFloats eight_of(const float* from) {
+  return load_eight(from);
+}
+struct EightDoubles {
+  Four half[2];
+};
+HINGE_INLINE EightDoubles eight_of(const double* from) {
+  return {{load_four(from), load_four(from + 4)}};
+}
+HINGE_INLINE EightDoubles operator+(EightDoubles a, EightDoubles b) {
+  return {{a.half[0] + b.half[0], a.half[1] + b.half[1]}};
+}
+HINGE_INLINE EightDoubles operator-(EightDoubles a, EightDoubles b) {
+  return {{a.half[0] - b.half[0], a.half[1] - b.half[1]}};
+}
+HINGE_INLINE EightDoubles operator*(double a, EightDoubles b) {
+  return {{a * b.half[0], a * b.half[1]}};
+}
+
+// Elements are summed up in the order of the ends; squares and products in eight lanes.
+template <class Value>
+HINGE_INLINE JoinedWay join_body(const Value* const* ends, std::size_t count, std::size_t begin,
+                                 const Value* from, double share, Value* to, std::size_t size) {
+  const auto factor = static_cast<Value>(share);
+  Four squares[2] = {}, products[2] = {};
+  const std::size_t end = begin + size;
+  std::size_t j = begin;
+  for (; j + 8 <= end; j += 8) {
+    const auto base = eight_of(from + j);
+    auto sum = eight_of(ends[0] + j) - base;
+    for (std::size_t k = 1; k < count; ++k) sum = sum + (eight_of(ends[k] + j) - base);
+    sum = factor * sum;
+    const auto there = base + sum;
+    Value way[8];
+    std::memcpy(way, &sum, sizeof way);
+    std::memcpy(to + j, &there, sizeof way);
+    for (std::size_t f = 0; f < 2; ++f) {
+      const Four four = load_four(way + 4 * f);
+      squares[f] += four * four;
+      products[f] += four * load_four(from + j + 4 * f);
+    }
+  }
+  double square[8], product[8];
+  std::memcpy(square, squares, sizeof square);
+  std::memcpy(product, products, sizeof product);
+  for (std::size_t lane = 0; j < end; ++j, ++lane) {
+    Value sum = ends[0][j] - from[j];
+    for (std::size_t k = 1; k < count; ++k) sum += ends[k][j] - from[j];
+    sum *= factor;
+    to[j] = from[j] + sum;
+    square[lane] += static_cast<double>(sum) * static_cast<double>(sum);
+    product[lane] += static_cast<double>(sum) * static_cast<double>(from[j]);
+  }
+  return {sum_lanes(square), sum_lanes(product)};
+}
+
 HINGE_INLINE Four larger(Four a, Four b) {
   return a > b ? a : b;
 }

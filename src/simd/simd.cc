@@ -43,6 +43,12 @@ namespace {
                                       std::size_t count, double* w, std::size_t size) {           \
     add_full_body(rows, a, count, w, size);                                                       \
   }                                                                                               \
+  template <class Value>                                                                          \
+  attributes JoinedWay join_##isa_name(const Value* const* ends, std::size_t count,               \
+                                       std::size_t begin, const Value* from, double share,        \
+                                       Value* to, std::size_t size) {                             \
+    return join_body(ends, count, begin, from, share, to, size);                                  \
+  }                                                                                               \
   attributes void exp_all_##isa_name(double* x, std::size_t size) {                               \
     exp_all_body(x, size);                                                                        \
   }                                                                                               \
@@ -75,6 +81,7 @@ namespace {
                                                 .add_many = add_many_##isa_name<Value>,           \
                                                 .dot_full = dot_full_##isa_name<Value>,           \
                                                 .add_full = add_full_##isa_name<Value>,           \
+                                                .join = join_##isa_name<Value>,                   \
                                                 .add_outer = add_outer<Value>,                    \
                                                 .dot_rows = dot_rows_##isa_name<Value>};          \
   constexpr Simd kSimd_##isa_name = {.name = #isa_name,                                           \

@@ -31,6 +31,11 @@ struct Quantisation {
 };
 static_assert(sizeof(Quantisation) == Quantisation::kPlaces * sizeof(std::int16_t));
 
+// Of a way from one point to another: its |.|^2, and the product with where it begins.
+struct JoinedWay {
+  double square = 0, product = 0;
+};
+
 // Loops on rows of one precision.
 template <class Value>
 struct RowLoops {
@@ -46,6 +51,9 @@ struct RowLoops {
   // w += sum_k a[k] row k, in the order of the rows
   void (*add_full)(const Value* const* rows, const double* a, std::size_t count, double* w,
                    std::size_t size);
+  // to = from + share sum_k (ends[k] - from), of `size` numbers from `begin` on; returns the way.
+  JoinedWay (*join)(const Value* const* ends, std::size_t count, std::size_t begin,
+                    const Value* from, double share, Value* to, std::size_t size);
   // The lower triangle of a x x^T is added to h, whose rows are `stride` apart.
   void (*add_outer)(SparseRow<Value> row, double a, double* h, std::size_t stride);
   // out[k * stride] = the dot product of row k of the run, where columns that w does not have count
@@ -109,6 +117,11 @@ struct Simd {
   void add_full(const Value* const* values, const double* a, std::size_t count, double* w,
                 std::size_t size) const {
     rows<Value>().add_full(values, a, count, w, size);
+  }
+  template <class Value>
+  JoinedWay join(const Value* const* ends, std::size_t count, std::size_t begin, const Value* from,
+                 double share, Value* to, std::size_t size) const {
+    return rows<Value>().join(ends, count, begin, from, share, to, size);
   }
   template <class Value>
   void add_outer(const SparseRow<Value>& row, double a, double* h, std::size_t stride) const {

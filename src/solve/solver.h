@@ -74,6 +74,7 @@ struct DualSetup {
   // It may begin with w in floats: no value is so small or large that it could not.
   bool float_weights = false;
   const QuantisedRows* quantised_rows = nullptr;  // rows for that, if these are of doubles
+  std::size_t lanes = 1;  // that descend side by side, at most (dual/side_by_side.h)
 };
 
 // Dual coordinate descent. Each step moves one dual variable to its optimum:
@@ -91,6 +92,10 @@ Solution solve_dual(const Problem& problem, const DualSetup& setup, Monitor& mon
 // each row.
 double dual_memory(const Dataset& data, std::uint64_t dimension, double gap, bool free_bias);
 double dual_bytes_a_row(bool free_bias);
+// How many lanes, at most `most`, pay for rows of so many entries; and of how many entries each of
+// them visits rows between two joins.
+std::size_t lanes_worth(double entries, std::size_t dimension, std::size_t most);
+double entries_a_round(std::size_t dimension);
 
 // ---- Newton.
 

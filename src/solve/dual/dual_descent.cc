@@ -34,7 +34,7 @@ class DualDescent {
         options_(setup.common),
         monitor_(monitor),
         pool_(pool),
-        lane_(problem, m, setup),
+        lane_(problem, m, setup, pool),
         iterate_(lane_.iterate),
         low_precision_(lane_.low_precision),
         epochs_(problem, options_, lane_, monitor, pool, solution_),

@@ -13,6 +13,16 @@ double dual_bytes_a_row(bool free_bias) {
   return free_bias ? 210 : 125;
 }
 
+double entries_a_round(std::size_t dimension) {
+  return std::max(DualTuning::kEntriesARound,
+                  DualTuning::kEntriesAColumn * static_cast<double>(dimension));
+}
+
+std::size_t lanes_worth(double entries, std::size_t dimension, std::size_t most) {
+  const double worth = entries / (DualTuning::kLeastRounds * entries_a_round(dimension));
+  return static_cast<std::size_t>(std::clamp(worth, 1.0, static_cast<double>(most)));
+}
+
 double dual_memory(const Dataset& data, std::uint64_t dimension, double gap, bool free_bias) {
   // What there is for each row; copies of rows; w, the best one, and those of leaps.
   const bool doubles = data.precision() == Precision::f64;

@@ -14,7 +14,6 @@
 
 #include "base/archive.h"
 #include "base/pool.h"
-#include "base/random.h"
 #include "objective/problem.h"
 #include "solve/batches.h"
 #include "solve/dual/gap_forecast.h"
@@ -88,20 +87,25 @@ class Epochs {
     if (!all) {
       choose_near<Loss>(*options_.simd, dual_rows(problem_, gradients, lane_.alpha), rest_beyond_,
                         static_cast<std::uint64_t>(std::ceil(least)), DualTuning::kMostDoublings,
-                        chosen_);
+                        pool_, chosen_);
     }
     const std::uint64_t count = all ? lane_.rows() : chosen_.size();
-    rows_.begin(count,
-                std::clamp<std::uint64_t>(count / DualTuning::kRunsToShuffle, 1, neighbours_.run));
+    const std::uint64_t run =
+        std::clamp<std::uint64_t>(count / DualTuning::kRunsToShuffle, 1, neighbours_.run);
     const std::span<const double> alpha = lane_.alpha, squares = lane_.squares;
     const double bias_curvature = lane_.iterate.bias_curvature;
-    for (std::uint64_t k = 0; k < count; ++k) {
+    rows_.choose(count, run, pool_, [&](std::size_t k) {
       const std::uint64_t i = all ? k : chosen_[k];
       const bool unknown = squares[i] == lane_.kUnknown;
       const double curvature = unknown ? lane_.kUnknown : squares[i] + bias_curvature;
-      if (curvature == 0 || problem_.upper(i) == 0) continue;  // its variable cannot move
-      rows_.add(i, problem_.y[i], alpha[i], curvature);
-    }
+      return typename WorkingRows<Value>::Chosen{
+          .row = i,
+          .y = problem_.y[i],
+          .alpha = alpha[i],
+          .curvature = curvature,
+          .moves = curvature != 0 && problem_.upper(i) != 0};
+    });
+    lane_.share_out();
     shuffle(0);
     rows_.lay_out(is_hard(), pool_);
     leaps_.choose();
@@ -156,6 +160,7 @@ class Epochs {
       if (is_few(seen_.awake, DualTuning::kLeastAwake, rows_.items().size())) {
         store();
         rows_.leave_sleepers();
+        lane_.share_out();
       }
     }
     return true;
@@ -229,7 +234,7 @@ class Epochs {
   // Draws the order of the next epoch. The same one again and again is much slower: what a row's
   // step leaves undone is then always left to the same rows.
   void shuffle(std::uint64_t epoch) {
-    rows_.shuffle(Random(options_.seed, measures_, epoch), neighbours_);
+    lane_.shuffle(options_.seed, measures_, epoch, neighbours_);
   }
 
   // Takes what the epochs made of the variables.

@@ -18,10 +18,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
 
+#include "objective/loss.h"
+#include "objective/problem.h"
 #include "objective/smooth_search.h"
 #include "simd/simd.h"
 
@@ -35,6 +38,25 @@ using SumOverLanes = std::function<void(std::span<double>)>;
 struct StepGain {
   double slope = 0, curvature = 0;
 };
+// Of the variable of a row that goes from one value to another. Where that is no quadratic, the one
+// with its slope where the way begins and its value where it ends.
+template <class Loss>
+StepGain step_gain(const Problem& problem, const Loss& loss, std::uint64_t row, double from,
+                   double to) {
+  const double upper = problem.upper(row), way = to - from;
+  if constexpr (!Loss::kQuadraticGain) {
+    const double slope = way * gain_slope(loss, from, upper);
+    const double gained = loss.dual_gain(to, upper) - loss.dual_gain(from, upper);
+    return {slope, 2 * (slope - gained)};
+  } else {
+    const double curvature = way * way * loss.dual_curvature(from, upper);
+    if constexpr (!Loss::kKinked) return {way * gain_slope(loss, from, upper), curvature};
+    // Where that crosses the kink D is above such a quadratic, the same at both ends.
+    return {loss.dual_gain(to, upper) - loss.dual_gain(from, upper) + curvature / 2 +
+                way * problem.template corner<Loss>(row),
+            curvature};
+  }
+}
 // Where that is no quadratic: its slope at t, and by how much it falls there.
 using GainAlong = std::function<SlopeAndCurvature(double t)>;
 

@@ -6,23 +6,30 @@
 // by themselves, as if all others took the same steps: sigma, the stiffness, says how much of
 // theirs is felt here. Then they are joined (join.h), and w is the same on all of them again. One
 // lane with sigma = 1 that is never joined is plain dual coordinate descent.
+//
+// Each of several ranks is one. What a process has is a Lane, too, which may share out its epochs
+// among lanes that run side by side (side_by_side.h).
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <span>
 #include <vector>
 
 #include "base/archive.h"
 #include "base/buffer.h"
+#include "base/pool.h"
+#include "base/random.h"
 #include "objective/problem.h"
 #include "simd/simd.h"
 #include "solve/dual/descent.h"
 #include "solve/dual/dual_point.h"
 #include "solve/dual/join.h"
 #include "solve/dual/low_precision.h"
+#include "solve/dual/side_by_side.h"
 #include "solve/dual/tuning.h"
 #include "solve/dual/working_rows.h"
 #include "solve/solver.h"
@@ -51,7 +58,7 @@ class Lane {
   using Row = typename WorkingRows<Value>::Item;
   static constexpr double kUnknown = DescentRow::kUnknown;
 
-  Lane(const Problem& problem, const CsrView<Value>& m, const DualSetup& setup)
+  Lane(const Problem& problem, const CsrView<Value>& m, const DualSetup& setup, Pool& pool)
       : alpha(huge_vector(m.rows)),
         squares(huge_vector(m.rows, kUnknown)),
         iterate{.w = huge_vector(problem.dimension())},
@@ -60,7 +67,9 @@ class Lane {
         problem_(problem),
         m_(m),
         simd_(*setup.common.simd),
-        loops_(descent_loops(simd_, Loss::kKind)) {}
+        loops_(descent_loops(simd_, Loss::kKind)),
+        pool_(pool),
+        side_by_side_(problem, simd_, getenv("HINGE_LANES") ? (size_t)atoi(getenv("HINGE_LANES")) : setup.lanes, pool) {}
 
   std::vector<double> alpha;    // the variables, by row, as store() left them
   std::vector<double> squares;  // |x_i|^2 + S^2 by row, or kUnknown until its first visit
@@ -89,6 +98,7 @@ class Lane {
     archive.sized(iterate.w, problem_.dimension());
     low_precision.archive(archive, problem_.dimension());
     archive.sized(alpha, m_.rows);
+    archive(side_by_side_);
   }
 
   // A variable becomes another, and w follows.
@@ -126,16 +136,9 @@ class Lane {
     StepGain sum;
     for (const Row& row : working.items()) {
       if (row.curvature == 0) continue;
-      const double upper = problem_.upper(row.row), from = alpha[row.row], way = row.alpha - from;
-      const double curvature = way * way * loss_.dual_curvature(from, upper);
-      if constexpr (Loss::kKinked) {
-        // Where that crosses the kink D is above such a quadratic, the same at both ends.
-        sum.slope += loss_.dual_gain(row.alpha, upper) - loss_.dual_gain(from, upper) +
-                     curvature / 2 + way * problem_.template corner<Loss>(row.row);
-      } else {
-        sum.slope += way * gain_slope(loss_, from, upper);
-      }
-      sum.curvature += curvature;
+      const StepGain gain = step_gain(problem_, loss_, row.row, alpha[row.row], row.alpha);
+      sum.slope += gain.slope;
+      sum.curvature += gain.curvature;
     }
     return sum;
   }
@@ -154,13 +157,26 @@ class Lane {
     return sum;
   }
 
+  // To be called when rows were chosen, or some have left.
+  void share_out() { side_by_side_.share_out(working); }
+  // Draws the order of the next epoch.
+  void shuffle(std::uint64_t seed, std::uint64_t stream, std::uint64_t substream,
+               const Neighbours& neighbours) {
+    pool_.run(working.lanes(), [&](std::size_t k) {
+      working.shuffle(k, Random(seed + k, stream, substream), neighbours);
+    });
+  }
+
   // What epochs made of the variables becomes theirs, by row; or `share` in [0, 1] of the way that
   // each went, but for rows of zeros, whose first visit has found what is best for good.
   void store() {
-    for (const Row& row : working.items()) {
-      alpha[row.row] = row.alpha;
-      if (squares[row.row] == kUnknown) squares[row.row] = row.curvature;
-    }
+    const std::span<const Row> rows = working.items();
+    in_blocks(pool_, rows.size(), [&](std::size_t begin, std::size_t end) {
+      for (const Row& row : rows.subspan(begin, end - begin)) {
+        alpha[row.row] = row.alpha;
+        if (squares[row.row] == kUnknown) squares[row.row] = row.curvature;
+      }
+    });
   }
   void store(double share) {
     if (share == 1) return store();
@@ -196,6 +212,13 @@ class Lane {
       descent.gain = descent.unit = problem_.bias;
       descent.v = static_cast<double>(w.back());
     }
+    if (side_by_side_.lanes() > 1) {
+      if (!side_by_side_.epoch(descent, w, working, rules.backward, stop)) return false;
+      if (problem_.free_bias) iterate.label_sum = descent.v;
+      rows_touched += descent.visits;
+      see(descent, saw);
+      return true;
+    }
     const std::size_t some = DualTuning::kRowsBetweenPolls;
     for (std::size_t from = 0; from < rows.size(); from += some) {
       if (stop()) return false;
@@ -206,13 +229,18 @@ class Lane {
       if (with_bias) w.back() = static_cast<Weight>(descent.v);
       rows_touched += descent.visits - before;
     }
+    see(descent, saw);
+    return true;
+  }
+
+  template <class Weight>
+  void see(const Descent<Value, Weight>& descent, EpochSums& saw) const {
     const double by_bias = problem_.free_bias ? iterate.bias() * iterate.label_sum : 0.0;
     saw = {.estimate = descent.estimate - by_bias,
            .squares = descent.squares,
            .visits = descent.visits,
            .awake = descent.awake,
            .inside = descent.inside};
-    return true;
   }
 
   void add(std::uint64_t i, double a) {
@@ -224,6 +252,8 @@ class Lane {
   const CsrView<Value>& m_;
   const Simd& simd_;
   const DescentLoops& loops_;
+  Pool& pool_;
+  SideBySide<Loss, Value> side_by_side_;
 };
 
 }  // namespace hinge

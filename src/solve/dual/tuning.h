@@ -18,6 +18,8 @@ struct DualTuning {
   // Rows are copied next to each other where they have less than this share of all entries. That
   // a large share gains nothing by it is measured (within noise); the limit itself is not.
   static constexpr double kCopyBelow = 0.2;
+  // So many rows are chosen or stored by a thread at a time. Not measured apart.
+  static constexpr std::size_t kRowsABlock = std::size_t{1} << 14;
   // So many rows are copied by a thread at a time. Not measured apart.
   static constexpr std::size_t kCopyBlock = 1024;
   // So many rows are visited between two questions to the monitor. Not measured apart.
@@ -179,6 +181,20 @@ struct DualTuning {
   // 751 rounds; 749 with 0.7 and 1.3, 742 with 0.8 and 2.
   static constexpr double kLeastStiffening = 0.5;
   static constexpr double kMostStiffening = 1.5;
+
+  // ---- Lanes side by side (side_by_side.h).
+
+  // A lane visits rows of about so many entries between two joins, and of so many for each column,
+  // which is what a join takes.
+  static constexpr double kEntriesAColumn = 2;
+  static constexpr double kEntriesARound = 20'000;
+  // There are so many lanes that an epoch has at least so many rounds.
+  static constexpr double kLeastRounds = 6;
+  // Where at least this share of the way would have been best, lanes go all of it.
+  static constexpr double kGoAllTheWay = 0.5;
+  // From one join to the next the stiffness is divided by no less and no more than this.
+  static constexpr double kLeastSoftening = 0.7;
+  static constexpr double kMostSoftening = 1.3;
 
   // ---- Merged columns (merged_columns.h).
 

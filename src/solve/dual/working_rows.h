@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -32,28 +33,60 @@ inline DualRows dual_rows(const Problem& problem, std::span<const double> gradie
           problem.targets.empty() ? nullptr : problem.targets.data()};
 }
 
+// Runs f(begin, end) on blocks of `count` things.
+template <class F>
+void in_blocks(Pool& pool, std::size_t count, const F& f) {
+  const std::size_t some = DualTuning::kRowsABlock;
+  pool.run((count + some - 1) / some, [&](std::size_t block) {
+    f(block * some, std::min(count, (block + 1) * some));
+  });
+}
+
+// Numbers in blocks with holes behind them, so many in each: they are moved together, and their
+// count is returned.
+template <class T>
+std::size_t close_up(std::span<T> all, std::span<const std::size_t> counts) {
+  std::size_t to = 0;
+  for (std::size_t block = 0; block < counts.size(); ++block) {
+    const std::size_t from = block * DualTuning::kRowsABlock;
+    if (from != to) std::copy_n(all.data() + from, counts[block], all.data() + to);
+    to += counts[block];
+  }
+  return to;
+}
+
 // The rows whose slack is at most `beyond`, ascending. While these are fewer than `least`, `beyond`
 // is doubled, `times` at most.
 template <class Loss>
 void choose_near(const Simd& simd, const DualRows& rows, double& beyond, std::uint64_t least,
-                 int times, std::vector<std::uint64_t>& chosen) {
+                 int times, Pool& pool, std::vector<std::uint64_t>& chosen) {
   constexpr std::size_t kRun = 256;
+  static_assert(DualTuning::kRowsABlock % kRun == 0);
   const DescentLoops& loops = descent_loops(simd, Loss::kKind);
   const auto loss = make_loss<Loss>(rows.loss);
-  double slack[kRun];
+  const std::size_t blocks = (rows.size + DualTuning::kRowsABlock - 1) / DualTuning::kRowsABlock;
   const double farthest = std::ldexp(beyond, times);
-  std::uint64_t count = 0, near = 0;
+  std::vector<std::size_t> counts(blocks), nears(blocks);
   reserve_huge(chosen, rows.size);
   chosen.resize(rows.size);
-  for (std::size_t from = 0; from < rows.size; from += kRun) {
-    const std::size_t size = std::min(kRun, rows.size - from);
-    loops.slacks(rows.part(from, size), slack);
-    for (std::size_t k = 0; k < size; ++k) {  // which rows are near is as good as random: no branch
-      chosen[count] = from + k;
-      count += slack[k] <= farthest ? 1 : 0;
-      near += slack[k] <= beyond ? 1 : 0;
+  in_blocks(pool, rows.size, [&](std::size_t begin, std::size_t end) {
+    double slack[kRun];
+    std::size_t count = 0, near = 0;
+    std::uint64_t* const out = chosen.data() + begin;
+    for (std::size_t from = begin; from < end; from += kRun) {
+      const std::size_t size = std::min(kRun, end - from);
+      loops.slacks(rows.part(from, size), slack);
+      for (std::size_t k = 0; k < size; ++k) {  // which are near is as good as random: no branch
+        out[count] = from + k;
+        count += slack[k] <= farthest ? 1 : 0;
+        near += slack[k] <= beyond ? 1 : 0;
+      }
     }
-  }
+    counts[begin / DualTuning::kRowsABlock] = count;
+    nears[begin / DualTuning::kRowsABlock] = near;
+  });
+  std::uint64_t near = std::reduce(nears.begin(), nears.end());
+  const std::size_t count = close_up(std::span(chosen), std::span<const std::size_t>(counts));
   chosen.resize(count);
   const auto within = [&](std::uint64_t i) {
     const double upper = rows.cost * (rows.factor == nullptr ? 1 : rows.factor[i]);
@@ -85,53 +118,100 @@ template <class Value>
 class WorkingRows {
  public:
   using Item = DescentRow;
+  struct Chosen {
+    std::uint64_t row;
+    std::int8_t y;
+    double alpha, curvature;
+    bool moves;  // whether it is visited at all
+  };
 
   explicit WorkingRows(const CsrView<Value>& m) : m_(m) {}
 
-  // Rows are chosen anew, ascending, so many. Each `run` of them, which are neighbours and read
-  // faster together, stays together when all are shuffled. After lay_out() they can be visited:
-  // `often`, or a few times.
-  void begin(std::size_t count, std::size_t run) {
+  // Rows are chosen anew: so many, ascending, of which row_at(k) is the k-th, or none where it
+  // cannot move. Each `run` of them, which are neighbours and read faster together, stays together
+  // when all are shuffled. After lay_out() they can be visited: `often`, or a few times.
+  template <class RowAt>
+  void choose(std::size_t count, std::size_t run, Pool& pool, const RowAt& row_at) {
     run_ = run;
-    items_.clear();
-    reserve_huge(items_, count);
+    items_.resize(count);
+    const std::size_t blocks = (count + DualTuning::kRowsABlock - 1) / DualTuning::kRowsABlock;
+    std::vector<std::size_t> counts(blocks);
+    std::vector<std::uint64_t> entries(blocks);
+    in_blocks(pool, count, [&](std::size_t begin, std::size_t end) {
+      Item* to = items_.data() + begin;
+      std::uint64_t seen = 0;
+      for (std::size_t k = begin; k < end; ++k) {
+        const Chosen one = row_at(k);
+        if (!one.moves) continue;
+        const std::uint64_t from = m_.offsets[one.row];
+        *to++ = {one.row, from, static_cast<std::uint32_t>(m_.offsets[one.row + 1] - from), one.y,
+                 false,   one.alpha, one.curvature};
+        seen += m_.offsets[one.row + 1] - from;
+      }
+      entries[begin / DualTuning::kRowsABlock] = seen;
+      counts[begin / DualTuning::kRowsABlock] =
+          static_cast<std::size_t>(to - items_.data()) - begin;
+    });
+    items_.resize(close_up(items(), std::span<const std::size_t>(counts)));
+    entries_ = std::reduce(entries.begin(), entries.end());
+    cuts_ = {0, items_.size()};
   }
-  void add(std::uint64_t row, std::int8_t y, double alpha, double curvature) {
-    const std::uint64_t begin = m_.offsets[row];
-    items_.push_back({row, begin, static_cast<std::uint32_t>(m_.offsets[row + 1] - begin), y, false,
-                      alpha, curvature});
+
+  // Cuts them into as many parts as there are lanes, neighbours together, of about as many entries
+  // each.
+  void share_out(std::size_t lanes) {
+    cuts_.assign(1, 0);
+    std::uint64_t sum = 0;
+    for (std::size_t k = 0; cuts_.size() < lanes && k < items_.size(); ++k) {
+      if (sum >= entries_ / lanes * cuts_.size()) cuts_.push_back(k);
+      sum += items_[k].size;
+    }
+    cuts_.resize(lanes + 1, items_.size());
   }
+  std::size_t lanes() const { return cuts_.size() - 1; }
+  std::span<Item> of_lane(std::size_t k) {
+    return items().subspan(cuts_[k], cuts_[k + 1] - cuts_[k]);
+  }
+  std::uint64_t entries() const { return entries_; }  // of all of them
+
   void lay_out(bool often, Pool& pool) {
     columns_ = m_.columns;
     values_ = m_.values;
     if (!often) return;
-    std::uint64_t size = 0;
-    for (const Item& item : items_) size += item.size;
-    if (static_cast<double>(size) <
+    if (static_cast<double>(entries_) <
         DualTuning::kCopyBelow * static_cast<double>(m_.offsets[m_.rows])) {
-      copy(size, pool);
+      copy(pool);
     }
   }
 
-  void shuffle(Random random, const Neighbours& neighbours) {
-    const auto run = [&](std::size_t n) { return items().subspan(n * run_, run_); };
-    for (std::size_t n = items_.size() / run_; n > 1; --n) {
+  // Those of a lane.
+  void shuffle(std::size_t lane, Random random, const Neighbours& neighbours) {
+    const std::span<Item> own = of_lane(lane);
+    const auto run = [&](std::size_t n) { return own.subspan(n * run_, run_); };
+    for (std::size_t n = own.size() / run_; n > 1; --n) {
       const std::size_t other = random.below(n);
       if (other != n - 1) std::ranges::swap_ranges(run(n - 1), run(other));
     }
-    for (std::size_t k = 0; neighbours.mix && k < items_.size(); k += neighbours.window) {
-      random.shuffle(
-          items().subspan(k, std::min<std::size_t>(neighbours.window, items_.size() - k)));
+    for (std::size_t k = 0; neighbours.mix && k < own.size(); k += neighbours.window) {
+      random.shuffle(own.subspan(k, std::min<std::size_t>(neighbours.window, own.size() - k)));
     }
   }
 
   // Without those that are asleep.
   void leave_sleepers() {
-    std::erase_if(items_, [](const Item& item) { return item.asleep; });
+    std::size_t kept = 0;
+    entries_ = 0;
+    for (const Item& item : items()) {
+      if (item.asleep) continue;
+      entries_ += item.size;
+      items_[kept++] = item;
+    }
+    items_.resize(kept);
+    cuts_ = {0, kept};
   }
 
-  std::span<Item> items() { return items_; }
-  std::span<const Item> items() const { return items_; }
+  std::span<Item> items() { return items_.span(); }
+  std::span<const Item> items() const { return items_.span(); }
   SparseRow<Value> entries(const Item& item) const {
     return {m_.full ? columns_ : columns_ + item.offset, values_ + item.offset, item.size, m_.full};
   }
@@ -148,9 +228,10 @@ class WorkingRows {
   }
 
  private:
-  void copy(std::uint64_t size, Pool& pool) {
+  void copy(Pool& pool) {
+    const std::uint64_t size = entries_;
     std::uint64_t to = 0;
-    for (Item& item : items_) {
+    for (Item& item : items()) {
       item.offset = to;
       to += item.size;
     }
@@ -172,7 +253,9 @@ class WorkingRows {
   }
 
   const CsrView<Value>& m_;
-  std::vector<Item> items_;
+  Buffer<Item> items_;
+  std::uint64_t entries_ = 0;
+  std::vector<std::size_t> cuts_ = {0, 0};  // where the rows of each lane begin and end
   std::size_t run_ = 1;
   Buffer<std::uint32_t> copied_columns_;
   Buffer<Value> copied_values_;
