@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/archive.h"
+#include "base/buffer.h"
 #include "base/pool.h"
 #include "objective/problem.h"
 #include "solve/batches.h"
@@ -59,7 +60,7 @@ class Epochs {
     if (on_ranks()) return false;
     const double width = static_cast<double>(lane_.iterate.w.size()) /
                          std::max(1.0, static_cast<double>(problem_.data->nonzeros()));
-    return static_cast<double>(work_.iterations) >=
+    return epochs_worth_ >=
            DualTuning::kLeapAfter * (1 + DualTuning::kLeapWidth * width);
   }
   // How often this rank's own rows were touched.
@@ -86,8 +87,8 @@ class Epochs {
     const bool all = nothing_known();
     if (!all) {
       choose_near<Loss>(*options_.simd, dual_rows(problem_, gradients, lane_.alpha), rest_beyond_,
-                        static_cast<std::uint64_t>(std::ceil(least)), DualTuning::kMostDoublings,
-                        pool_, chosen_);
+                        static_cast<std::uint64_t>(std::ceil(least)), pool_,
+                        chosen_);
     }
     const std::uint64_t count = all ? lane_.rows() : chosen_.size();
     const std::uint64_t run =
@@ -133,7 +134,7 @@ class Epochs {
     leaps_.w_is_computed();
   }
 
-  void archive(Archive& archive) { archive(forecast_, rest_beyond_, measures_); }
+  void archive(Archive& archive) { archive(forecast_, rest_beyond_, measures_, epochs_worth_); }
 
  private:
   bool run_epochs(const Found& found) {
@@ -222,6 +223,7 @@ class Epochs {
     const auto stop = [this] { return !on_ranks() && monitor_.poll(passes()); };
     if (!lane_.epoch(rules, work_.rows_touched, stop, seen_)) return false;
     if (!on_ranks()) ++work_.iterations;
+    epochs_worth_ += 2 / (1 + static_cast<double>(lane_.lanes()));
     // How far beyond the bound counts as rest follows the gradients down.
     if (seen_.visits > 0) {
       rest_beyond_ =
@@ -252,11 +254,12 @@ class Epochs {
   Solution& work_;
   const Neighbours neighbours_;  // runs are no longer than these
 
-  std::vector<std::uint64_t> chosen_;  // rows, ascending
+  Buffer<std::uint64_t> chosen_;       // rows, ascending
   EpochSums seen_;                     // in the last epoch
   GapForecast forecast_;
   double rest_beyond_ = 0;      // see EpochRules
   std::uint64_t measures_ = 0;  // exact passes
+  double epochs_worth_ = 0;     // so many of one lane: several get less far in one
   Leaps<Loss, Value> leaps_;
   std::optional<Join> join_;  // on ranks
   double share_joined_ = 0;

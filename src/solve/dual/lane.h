@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <span>
 #include <vector>
@@ -69,7 +68,7 @@ class Lane {
         simd_(*setup.common.simd),
         loops_(descent_loops(simd_, Loss::kKind)),
         pool_(pool),
-        side_by_side_(problem, simd_, getenv("HINGE_LANES") ? (size_t)atoi(getenv("HINGE_LANES")) : setup.lanes, pool) {}
+        side_by_side_(problem, simd_, setup.lanes, pool) {}
 
   std::vector<double> alpha;    // the variables, by row, as store() left them
   std::vector<double> squares;  // |x_i|^2 + S^2 by row, or kUnknown until its first visit
@@ -157,6 +156,8 @@ class Lane {
     return sum;
   }
 
+  // That visit the present rows.
+  std::size_t lanes() const { return side_by_side_.lanes(); }
   // To be called when rows were chosen, or some have left.
   void share_out() { side_by_side_.share_out(working); }
   // Draws the order of the next epoch.
@@ -171,7 +172,7 @@ class Lane {
   // each went, but for rows of zeros, whose first visit has found what is best for good.
   void store() {
     const std::span<const Row> rows = working.items();
-    in_blocks(pool_, rows.size(), [&](std::size_t begin, std::size_t end) {
+    in_blocks(pool_, rows.size(), [&](std::size_t, std::size_t begin, std::size_t end) {
       for (const Row& row : rows.subspan(begin, end - begin)) {
         alpha[row.row] = row.alpha;
         if (squares[row.row] == kUnknown) squares[row.row] = row.curvature;

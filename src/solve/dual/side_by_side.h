@@ -43,7 +43,7 @@ class SideBySide {
         lanes_(most),
         stiffness_(first_stiffness()) {}
 
-  std::size_t lanes() const { return lanes_; }
+  std::size_t lanes() const { return lanes_; }  // that visit the present rows
 
   // Shares the rows out, after they were chosen or some of them have left.
   void share_out(WorkingRows<Value>& rows) {

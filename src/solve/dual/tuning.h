@@ -37,7 +37,7 @@ struct DualTuning {
   // -> 4.1, 5.2, 5.4; at C = 1 as before.
   static constexpr double kLeastChosen = 0.05;
   // For that the distance is doubled at most so many times. Not measured apart.
-  static constexpr int kMostDoublings = 4;
+  static constexpr std::size_t kMostDoublings = 4;
   // Rows that fell asleep leave the list once less than this share of it is awake. Not measured
   // apart.
   static constexpr double kLeastAwake = 0.6;

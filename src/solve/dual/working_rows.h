@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -33,85 +34,68 @@ inline DualRows dual_rows(const Problem& problem, std::span<const double> gradie
           problem.targets.empty() ? nullptr : problem.targets.data()};
 }
 
-// Runs f(begin, end) on blocks of `count` things.
+inline std::size_t blocks_of(std::size_t count) {
+  return (count + DualTuning::kRowsABlock - 1) / DualTuning::kRowsABlock;
+}
+// Runs f(block, begin, end) on blocks of `count` things.
 template <class F>
 void in_blocks(Pool& pool, std::size_t count, const F& f) {
-  const std::size_t some = DualTuning::kRowsABlock;
-  pool.run((count + some - 1) / some, [&](std::size_t block) {
-    f(block * some, std::min(count, (block + 1) * some));
+  pool.run(blocks_of(count), [&](std::size_t block) {
+    const std::size_t begin = block * DualTuning::kRowsABlock;
+    f(block, begin, std::min(count, begin + DualTuning::kRowsABlock));
   });
-}
-
-// Numbers in blocks with holes behind them, so many in each: they are moved together, and their
-// count is returned.
-template <class T>
-std::size_t close_up(std::span<T> all, std::span<const std::size_t> counts) {
-  std::size_t to = 0;
-  for (std::size_t block = 0; block < counts.size(); ++block) {
-    const std::size_t from = block * DualTuning::kRowsABlock;
-    if (from != to) std::copy_n(all.data() + from, counts[block], all.data() + to);
-    to += counts[block];
-  }
-  return to;
 }
 
 // The rows whose slack is at most `beyond`, ascending. While these are fewer than `least`, `beyond`
-// is doubled, `times` at most.
+// is doubled, kMostDoublings times at most.
 template <class Loss>
 void choose_near(const Simd& simd, const DualRows& rows, double& beyond, std::uint64_t least,
-                 int times, Pool& pool, std::vector<std::uint64_t>& chosen) {
-  constexpr std::size_t kRun = 256;
+                 Pool& pool, Buffer<std::uint64_t>& chosen) {
+  constexpr std::size_t kRun = 256, kTimes = DualTuning::kMostDoublings + 1;
   static_assert(DualTuning::kRowsABlock % kRun == 0);
+  using Counts = std::array<std::uint64_t, kTimes>;  // within beyond, 2 beyond, ...
   const DescentLoops& loops = descent_loops(simd, Loss::kKind);
-  const auto loss = make_loss<Loss>(rows.loss);
-  const std::size_t blocks = (rows.size + DualTuning::kRowsABlock - 1) / DualTuning::kRowsABlock;
-  const double farthest = std::ldexp(beyond, times);
-  std::vector<std::size_t> counts(blocks), nears(blocks);
-  reserve_huge(chosen, rows.size);
-  chosen.resize(rows.size);
-  in_blocks(pool, rows.size, [&](std::size_t begin, std::size_t end) {
+  const auto for_runs = [&](std::size_t begin, std::size_t end, const auto& f) {
     double slack[kRun];
-    std::size_t count = 0, near = 0;
-    std::uint64_t* const out = chosen.data() + begin;
     for (std::size_t from = begin; from < end; from += kRun) {
       const std::size_t size = std::min(kRun, end - from);
       loops.slacks(rows.part(from, size), slack);
-      for (std::size_t k = 0; k < size; ++k) {  // which are near is as good as random: no branch
-        out[count] = from + k;
-        count += slack[k] <= farthest ? 1 : 0;
-        near += slack[k] <= beyond ? 1 : 0;
-      }
+      f(from, std::span<const double>(slack, size));
     }
-    counts[begin / DualTuning::kRowsABlock] = count;
-    nears[begin / DualTuning::kRowsABlock] = near;
-  });
-  std::uint64_t near = std::reduce(nears.begin(), nears.end());
-  const std::size_t count = close_up(std::span(chosen), std::span<const std::size_t>(counts));
-  chosen.resize(count);
-  const auto within = [&](std::uint64_t i) {
-    const double upper = rows.cost * (rows.factor == nullptr ? 1 : rows.factor[i]);
-    const double g = loss.full_gradient(rows.gradient[i], rows.alpha[i], upper);
-    if constexpr (Loss::kKinked) {
-      const double left = loss.left_gradient(rows.gradient[i], rows.alpha[i], upper);
-      if (rows.alpha[i] <= loss.lowest(upper)) return g <= beyond;
-      if (rows.alpha[i] >= loss.highest(upper)) return -left <= beyond;
-      return rows.alpha[i] != 0 || std::min(g, -left) <= beyond;
-    }
-    if (rows.alpha[i] <= loss.lowest(upper)) return g <= beyond;
-    return rows.alpha[i] < loss.highest(upper) || -g <= beyond;
   };
-  for (int k = 0; k < times && near < least; ++k) {
-    beyond *= 2;
-    near = 0;
-    for (const std::uint64_t i : chosen) near += within(i) ? 1U : 0U;
+  std::vector<Counts> counts(blocks_of(rows.size));
+  in_blocks(pool, rows.size, [&](std::size_t block, std::size_t begin, std::size_t end) {
+    Counts near = {};
+    for_runs(begin, end, [&](std::size_t, std::span<const double> slacks) {
+      for (std::size_t k = 0; k < kTimes; ++k) {
+        const double within = std::ldexp(beyond, static_cast<int>(k));
+        for (const double slack : slacks) near[k] += slack <= within ? 1U : 0U;
+      }
+    });
+    counts[block] = near;
+  });
+  Counts all = {};
+  for (const Counts& near : counts) {
+    for (std::size_t k = 0; k < kTimes; ++k) all[k] += near[k];
   }
-  if (near == count) return;
-  std::uint64_t kept = 0;
-  for (const std::uint64_t i : chosen) {
-    chosen[kept] = i;
-    kept += within(i) ? 1U : 0U;
-  }
-  chosen.resize(kept);
+  std::size_t times = 0;
+  while (times + 1 < kTimes && all[times] < least) ++times;
+  beyond = std::ldexp(beyond, static_cast<int>(times));
+  std::vector<std::uint64_t> places(1);
+  for (const Counts& near : counts) places.push_back(places.back() + near[times]);
+  chosen.resize(all[times]);
+  in_blocks(pool, rows.size, [&](std::size_t block, std::size_t begin, std::size_t end) {
+    std::uint64_t* to = chosen.data() + places[block];
+    for_runs(begin, end, [&](std::size_t from, std::span<const double> slacks) {
+      std::uint64_t run[kRun];
+      std::size_t count = 0;
+      for (std::size_t k = 0; k < slacks.size(); ++k) {  // as good as random: no branch
+        run[count] = from + k;
+        count += slacks[k] <= beyond ? 1U : 0U;
+      }
+      to = std::copy_n(run, count, to);
+    });
+  });
 }
 
 template <class Value>
@@ -134,10 +118,9 @@ class WorkingRows {
   void choose(std::size_t count, std::size_t run, Pool& pool, const RowAt& row_at) {
     run_ = run;
     items_.resize(count);
-    const std::size_t blocks = (count + DualTuning::kRowsABlock - 1) / DualTuning::kRowsABlock;
-    std::vector<std::size_t> counts(blocks);
-    std::vector<std::uint64_t> entries(blocks);
-    in_blocks(pool, count, [&](std::size_t begin, std::size_t end) {
+    std::vector<std::size_t> counts(blocks_of(count));
+    std::vector<std::uint64_t> entries(blocks_of(count));
+    in_blocks(pool, count, [&](std::size_t block, std::size_t begin, std::size_t end) {
       Item* to = items_.data() + begin;
       std::uint64_t seen = 0;
       for (std::size_t k = begin; k < end; ++k) {
@@ -148,11 +131,10 @@ class WorkingRows {
                  false,   one.alpha, one.curvature};
         seen += m_.offsets[one.row + 1] - from;
       }
-      entries[begin / DualTuning::kRowsABlock] = seen;
-      counts[begin / DualTuning::kRowsABlock] =
-          static_cast<std::size_t>(to - items_.data()) - begin;
+      entries[block] = seen;
+      counts[block] = static_cast<std::size_t>(to - items_.data()) - begin;
     });
-    items_.resize(close_up(items(), std::span<const std::size_t>(counts)));
+    close_up(counts);
     entries_ = std::reduce(entries.begin(), entries.end());
     cuts_ = {0, items_.size()};
   }
@@ -228,6 +210,17 @@ class WorkingRows {
   }
 
  private:
+  // Blocks of rows with holes behind them, so many in each, are moved together.
+  void close_up(std::span<const std::size_t> counts) {
+    std::size_t to = 0;
+    for (std::size_t block = 0; block < counts.size(); ++block) {
+      const Item* const from = items_.data() + block * DualTuning::kRowsABlock;
+      if (from != items_.data() + to) std::copy_n(from, counts[block], items_.data() + to);
+      to += counts[block];
+    }
+    items_.resize(to);
+  }
+
   void copy(Pool& pool) {
     const std::uint64_t size = entries_;
     std::uint64_t to = 0;
