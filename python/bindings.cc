@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "choosing.h"
 #include "hinge/hinge.h"
 #include "rows.h"
 #include "run.h"
@@ -26,31 +27,10 @@
 namespace hinge::python {
 namespace {
 
-using Options = std::vector<std::pair<std::string, std::string>>;
-
-template <class T>
-using Array = nb::ndarray<nb::numpy, T>;
-
 // ---- Small conversions.
 
 std::string path_of(const nb::bytes& path) {  // of os.fsencode()
   return {path.c_str(), path.size()};
-}
-
-// An array that keeps the vector.
-template <class T>
-Array<T> to_array(std::vector<T> values, std::vector<std::size_t> shape) {
-  auto owned = std::make_unique<std::vector<T>>(std::move(values));
-  T* const data = owned->data();
-  const nb::capsule owner(owned.get(),
-                          [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  static_cast<void>(owned.release());
-  return Array<T>(data, shape.size(), shape.data(), owner);
-}
-template <class T>
-Array<T> to_array(std::vector<T> values) {
-  const std::size_t size = values.size();
-  return to_array(std::move(values), {size});
 }
 
 nb::list to_list(const std::vector<Error>& warnings) {
@@ -63,15 +43,6 @@ nb::list to_list(const std::vector<Error>& warnings) {
 
 nb::tuple to_tuple(const Certificate& c) {
   return nb::make_tuple(c.primal, c.dual, c.relative_gap, c.bound);
-}
-
-TrainOptions options_of(const Options& given) {
-  TrainOptions options;
-  for (const auto& [name, text] : given) {
-    const Result<void> set = set_option(options, name, text);
-    if (!set.ok()) raise(set.error());
-  }
-  return options;
 }
 
 // ---- Dataset.
@@ -544,6 +515,8 @@ NB_MODULE(_core, m) {
   m.def("scores", &scores_of_data, arg("model"), arg("rows"), arg("threads"));
   m.def("verify", &verify_model, arg("model"), arg("data"), arg("prove"), arg("gap"),
         arg("threads"));
+
+  add_choosing(m);
 
   nb::class_<Learner>(m, "Learner", "Learns rows as they come.")
       .def(nb::init<double, double, std::vector<std::int64_t>, const nb::dict&, bool,

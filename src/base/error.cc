@@ -93,6 +93,8 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
      "Give libsvm text in ASCII or UTF-8, plain or compressed; unpack archives first."},
     {"data.folds", kData, "Cross-validation needs every class in every training part.",
      "Use fewer folds, or leave out the classes with fewer rows than folds."},
+    {"data.groups", kData, "The groups are not one a row.",
+     "A file of groups has a line for every row, in the order of the rows."},
     {"data.gzip", kData, "The gzip stream is damaged or cut off.",
      "Copy or compress the file again; `gzip -t FILE` tests it."},
     {"data.index", kData, "A feature index is not a whole number.",
@@ -116,6 +118,10 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
     {"data.label.kind", kData, "The labels are of another kind than is needed.",
      "Training takes classes, whole numbers or names, and with a --loss of regression real "
      "targets or whole numbers; a model of named classes is evaluated on named classes."},
+    {"data.label.mismatch", kData, "The labels of the rows cannot be those of the model.",
+     "The model knows none of them, or both have two labels, which are not the same, such as 0 and "
+     "1 "
+     "beside -1 and 1. Give the rows the labels the model was trained on."},
     {"data.label.multi", kData, "A row has several labels.",
      "hinge learns one label a row; train one model per label instead."},
     {"data.label.name", kData, "The name of a class cannot be used.",
