@@ -188,6 +188,7 @@ int Info::model() {
   if (model->regression()) object.add("epsilon", or_null(o.epsilon));
   if (!o.because.empty()) object.add("because", o.because);
   add_goals(object, o);
+  if (o.lanes > 1) object.add("lanes", o.lanes);
   if (o.update != Update::margin) object.add("update", to_string(o.update));
   if (!several) {
     object.add("status", or_null(to_string(o.status)));

@@ -186,6 +186,7 @@ Json Train::to_json(const Dataset& rows, const std::vector<TrainReport>& reports
                          {"total", total_seconds}});
   object.add("peak_memory_bytes", std::uint64_t{1024} * static_cast<std::uint64_t>(used.ru_maxrss));
   object.add("threads", all.threads);
+  object.add("lanes", model.origin.lanes);
   if (all.ranks > 1) {
     object.add("ranks", all.ranks);
     object.add("messages", all.messages);

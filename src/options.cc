@@ -370,9 +370,13 @@ std::vector<Row> make_rows() {
                 "multiply the cost of rows of class L by W (also: -wL W); may be repeated"},
        .range = "balanced, or LABEL=FACTOR with " + kFactor.words(),
        .set = set_class_weight},
-      whole<int>(
-          {"threads", "n", "N", "", "0", "0 = all cores; the model is the same for any number"},
-          kThreads, [](Options& o, int value) { o.threads = value; }),
+      whole<int>({"threads", "n", "N", "", "0",
+                  "0 = all cores; the model is the same for any number, but see --lanes"},
+                 kThreads, [](Options& o, int value) { o.threads = value; }),
+      whole<int>({"lanes", "", "N", "", "",
+                  "dual: so many lanes descend side by side, and the model depends on how many; by "
+                  "default 1 to 16, by the data and --threads"},
+                 kLanes, [](Options& o, int value) { o.lanes = value; }),
       number({"time-limit", "", "S", "", "",
               "stop after S seconds of training and keep the best model so far"},
              kSeconds, [](Options& o, double value) { o.time_limit = value; }),
@@ -610,6 +614,7 @@ std::vector<std::pair<std::string, std::string>> describe(const TrainOptions& o)
   add(o.reject, "reject", "");
   add(!o.witness, "no-witness", "");
   add(true, "seed", o.seed);
+  add(o.lanes > 0, "lanes", o.lanes);
   const PegasosOptions &p = o.pegasos, defaults = {};
   add(p.epochs > 0, "epochs", p.epochs);
   add(p.steps > 0, "steps", p.steps);

@@ -98,6 +98,8 @@ void check_solver(const TrainOptions& o) {
   }
   if (!pegasos && o.pegasos != PegasosOptions{}) fail_only(OptionGroup::pegasos);
   if (!cutting_planes(o.solver) && o.planes != PlaneOptions{}) fail_only(OptionGroup::planes);
+  check(o.lanes == 0 || o.solver == Solver::dual || o.solver == Solver::automatic,
+        "--lanes: only --solver auto or dual has lanes");
   if (o.planes.planes != 0) check_ends(kPlanes, o.planes.planes, "planes");
   if (o.planes.mu != 0) check_in(kMu, o.planes.mu, "mu");
 }
@@ -141,6 +143,7 @@ Result<void> validate(const TrainOptions& o) {
     if (o.target != 0) check_in(kPositive, o.target, "target");
     check_in(kBias, std::abs(o.bias), "bias");
     check_ends(kThreads, o.threads, "threads");
+    if (o.lanes != 0) check_ends(kLanes, o.lanes, "lanes");
     if (o.time_limit != kInfinity && !kSeconds.contains(o.time_limit)) {
       fail("usage.value", fmt::format("time_limit: expected seconds {}", kSeconds.ends()));
     }

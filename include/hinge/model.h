@@ -101,6 +101,8 @@ std::string to_string(const Goals& goals);
 enum class Update : std::uint8_t { margin, mistake };
 std::string_view to_string(Update update);
 
+constexpr int kMaxLanes = 64;
+
 // Where the model comes from: enough for `verify` to state the problem again. The goals are what
 // was asked for.
 struct Origin : Goals {
@@ -115,6 +117,7 @@ struct Origin : Goals {
   bool row_weights = false;                // trained with one factor a row
   Update update = Update::margin;          // of Pegasos, or of the stream
   std::uint64_t seed = 1;
+  int lanes = 1;           // of dual descent, side by side in one process
   std::uint64_t rows = 0;  // 0: not known, the model comes from another program
   std::uint64_t nonzeros = 0;
   Precision precision = Precision::f32;  // the precision of the values the certificate speaks of

@@ -108,7 +108,12 @@ struct TrainOptions {
   bool balanced = false;                        // class factors rows/(classes * rows of the class)
   bool reject = false;                          // several classes: keep "no class" in the model
   bool witness = true;                          // keep the proof in the model
-  int threads = 0;  // 0 = all cores; at most 4096; never changes the result
+  // 0 = all cores; at most 4096. Changes the result only in that `lanes` follows it.
+  int threads = 0;
+  // So many lanes of dual descent run side by side in one process, at most 64, each of which works
+  // on rows of its own. The result depends on it. 0: one where the data are few or several models
+  // share the threads, else 2, 4, 8 or 16, as `threads` are asked for.
+  int lanes = 0;
   double time_limit = std::numeric_limits<double>::infinity();  // seconds of training; >= 0
   std::uint64_t max_passes = 0;             // passes over the data; 0 = no limit
   std::uint64_t max_classes = kMaxClasses;  // more are refused (limit.classes)

@@ -8,8 +8,9 @@
 // examples/ has whole programs to copy from.
 //
 // train() minimises P(w) = 1/2|w|^2 + C sum_i c_i max(0, 1 - y_i <w,x_i>) for two classes, or once
-// per class against the rest, and proves how close it came. The model is the same to the bit for
-// any number of threads and any instruction set, unless a time limit or a signal cut the run short.
+// per class against the rest, and proves how close it came. With the same TrainOptions::lanes the
+// model is the same to the bit for any number of threads and any instruction set, unless a time
+// limit or a signal cut the run short.
 #pragma once
 
 #include <atomic>

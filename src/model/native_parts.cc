@@ -40,6 +40,7 @@ Json options_json(const Model& model, double cost) {
   if (o.target > 0) json.add("target", o.target);
   if (o.free_bias) json.add("free_bias", true);
   if (!o.because.empty()) json.add("because", o.because);
+  if (o.lanes > 1) json.add("lanes", o.lanes);
   if (o.update != Update::margin) json.add("update", to_string(o.update));
   return json;
 }
@@ -221,6 +222,10 @@ Model read_common(const TensorFile& file) {
   if (has("target")) o.target = real(file, options.at("target"));
   o.free_bias = has("free_bias") && options.at("free_bias").get<bool>();
   if (has("because")) o.because = options.at("because").get<std::string>();
+  if (has("lanes")) {
+    o.lanes = whole<int>(file, options.at("lanes"));
+    if (o.lanes < 1 || o.lanes > kMaxLanes) file.reject("header", "lanes out of range");
+  }
   if (has("update")) {
     o.update = Update::mistake;  // the other is not written
     if (options.at("update").get<std::string>() != to_string(o.update)) {

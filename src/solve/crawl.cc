@@ -51,7 +51,8 @@ std::vector<Solution> solve_in_turns(const SolverTask& task, Pool& pool) {
   const std::span<const Turn> turns = std::span(all).subspan(task.solver == Solver::newton ? 1 : 0);
   DualSetup dual = {.common = task.common,
                     .float_weights = task.float_weights,
-                    .quantised_rows = task.quantised_rows};
+                    .quantised_rows = task.quantised_rows,
+                    .lanes = task.lanes};
   SolverOptions& from = dual.common;
   Start start;
   std::size_t turn = from.resume.empty() ? 0 : Monitor::changes_in(from.resume);

@@ -61,6 +61,7 @@ struct SolverTask {
   std::uint64_t kernel_memory = 0;
   bool float_weights = false;
   const QuantisedRows* quantised_rows = nullptr;
+  std::size_t lanes = 1;  // and of how many lanes
 };
 
 struct SolverTraits {
@@ -78,6 +79,7 @@ struct SolverTraits {
   bool begins_with_passes = false;   // over all rows, in each problem anew
   bool may_end_above_zero = false;   // rounding may leave a point that is worse than w = 0
   bool takes_turns = false;          // another may go on where it crawls (solve/crawl.h)
+  bool takes_lanes = false;          // several, side by side in one process
   bool takes_low_precision = false;  // weights in floats and rows in 16 bits, to begin with
   std::size_t abreast = 1;           // costs of a path that are worked on at a time, at most
 

@@ -9,6 +9,13 @@
 
 namespace hinge {
 
+// At most so many lanes side by side unless more are asked for (train/plan.cc).
+constexpr std::size_t kMostLanes = 16;
+// They must be worth it for this share of the rows: where there are just enough for two, little is
+// gained and twice the threads are taken. imdb, 2 threads, 1e-3, on a Xeon: 29.5 ms with two lanes
+// (which it would have for all rows), 25.3 with one.
+constexpr double kLanesWorth = 0.5;
+
 // What `auto` means (choose.cc, where the figures of the measurements stand).
 struct ChoiceTuning {
   // Newton is never chosen for more columns: its matrix is too large, and text, which has more,

@@ -21,6 +21,7 @@
 #include "files/tensor_file.h"
 #include "hinge/checkpoint.h"
 #include "hinge/version.h"
+#include "option_ranges.h"
 #include "proof/witness.h"
 
 namespace hinge {
@@ -91,6 +92,7 @@ RunIdentity identity_of(const TrainOptions& options, const Model& model, const M
   }
   const Origin& origin = model.origin;
   identity.emplace_back("solver", origin.solver);
+  identity.emplace_back(kLanesOfRun, fmt::format("{}", origin.lanes));
   identity.emplace_back("trained_on.index_base", fmt::format("{}", model.index_base));
   identity.emplace_back("trained_on.rows", fmt::format("{}", origin.rows));
   identity.emplace_back("trained_on.features", fmt::format("{}", model.features));
@@ -190,8 +192,8 @@ Checkpoint load_one(const std::string& path) {
               "go on with the hinge it was written with, or begin anew without --resume");
   }
   for (const auto& [name, text] : file.metadata()) {
-    const bool identifies =
-        name.starts_with(kOption) || name.starts_with(kData) || name == "solver" || name == "start";
+    const bool identifies = name.starts_with(kOption) || name.starts_with(kData) ||
+                            name == "solver" || name == kLanesOfRun || name == "start";
     if (identifies) checkpoint.identity.emplace_back(name, text);
   }
   file.allow_only({"cut", "sizes", "gaps", "passes", "done", "states"});
@@ -282,6 +284,12 @@ std::string text(const Checkpoint& checkpoint, std::string_view name) {
 }
 
 }  // namespace
+
+int lanes_of(const Checkpoint& found, const std::string& path) {
+  const int lanes = number<int>(found, kLanesOfRun, path);
+  if (!kLanes.contains(lanes)) fail_file("checkpoint.header", path, "lanes are out of range");
+  return lanes;
+}
 
 Result<CheckpointInfo> read_checkpoint(const std::string& path, std::vector<Error>& warnings) {
   return guard([&] {

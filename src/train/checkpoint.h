@@ -41,6 +41,9 @@ struct CheckpointGroup {
 };
 using CheckpointGroups = std::vector<CheckpointGroup>;
 
+// In it, how many lanes the run had.
+constexpr std::string_view kLanesOfRun = "lanes";
+
 struct Checkpoint {
   std::string written_by;
   RunIdentity identity;     // in no order
@@ -49,6 +52,9 @@ struct Checkpoint {
 
 // Throws Failure (checkpoint.*, io.*). Falls back as hinge/checkpoint.h says.
 Checkpoint load_checkpoint(const std::string& path, std::vector<Error>& warnings);
+
+// How many lanes its run had. Throws Failure (checkpoint.header).
+int lanes_of(const Checkpoint& found, const std::string& path);
 
 // Refuses a checkpoint of another version or another identity: checkpoint.mismatch with the name.
 void check_identity(const Checkpoint& found, const RunIdentity& ours, const std::string& path);

@@ -223,7 +223,8 @@ SolverTask OneModel::task_of(Group& group) const {
                      .kernel = report_.model().kernel,
                      .kernel_memory = plan_.kernel_memory,
                      .float_weights = plan_.float_weights,
-                     .quantised_rows = plan_.quantised_rows ? &*plan_.quantised_rows : nullptr};
+                     .quantised_rows = plan_.quantised_rows ? &*plan_.quantised_rows : nullptr,
+                     .lanes = static_cast<std::size_t>(report_.model().origin.lanes)};
   task.common.start = group.starts;
   if (resumed.state && !group.joined) task.common.resume = *resumed.state;
   return task;

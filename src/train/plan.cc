@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -171,11 +172,24 @@ CheckpointGroups new_groups(const Plan& plan, const Run& run) {
   return groups;
 }
 
-// A checkpoint says how problems were grouped: with Pegasos that depends on the number of threads.
-CheckpointGroups groups_in_checkpoint(Plan& plan, const RunIdentity& identity,
-                                      const std::string& path) {
+// How many lanes one model gets: as many as asked for; else as many as threads were asked for and
+// a part of the rows would be worth, and one where several models have the threads.
+int choose_lanes(const Plan& plan, const Run& run) {
+  if (!plan.traits().takes_lanes || run.comm != nullptr) return 1;
+  if (plan.options.lanes > 0) return plan.options.lanes;
+  if (plan.problems() > 1 || plan.abreast > 1) return 1;
+  const std::size_t most = std::min(kMostLanes, static_cast<std::size_t>(run.pool.threads()));
+  const double entries = kLanesWorth * static_cast<double>(plan.rows().nonzeros());
+  return static_cast<int>(std::bit_floor(lanes_worth(entries, plan.rows().features(), most)));
+}
+
+// A checkpoint says how problems were grouped, which with Pegasos depends on the number of threads,
+// and how many lanes there were, which may depend on them, too.
+CheckpointGroups groups_in_checkpoint(Plan& plan, const std::string& path) {
   Checkpoint found = load_checkpoint(path, plan.warnings);
-  check_identity(found, identity, path);
+  int& lanes = plan.report_template.model.origin.lanes;
+  if (plan.options.lanes == 0) lanes = lanes_of(found, path);
+  check_identity(found, identity_of(plan.options, plan.report_template.model, plan.start), path);
   const std::size_t problems = plan.problems();
   const bool good = std::ranges::all_of(found.groups, [&](const CheckpointGroup& g) {
     return plan.traits().sweeps ? g.first / problems == (g.last - 1) / problems
@@ -188,11 +202,13 @@ CheckpointGroups groups_in_checkpoint(Plan& plan, const RunIdentity& identity,
 }
 
 void group_problems(Plan& plan, Run& run) {
-  RunIdentity identity = identity_of(plan.options, plan.report_template.model, plan.start);
   CheckpointGroups groups = run.control.resume.empty()
                                 ? new_groups(plan, run)
-                                : groups_in_checkpoint(plan, identity, run.control.resume);
-  if (run.checkpoints) run.checkpoints->begin(std::move(identity), groups);
+                                : groups_in_checkpoint(plan, run.control.resume);
+  if (run.checkpoints) {
+    run.checkpoints->begin(identity_of(plan.options, plan.report_template.model, plan.start),
+                           groups);
+  }
   for (CheckpointGroup& group : groups) {
     plan.groups.push_back({.first = group.first, .last = group.last});
     run.resumed.push_back({.done = group.done, .state = std::move(group.state)});
@@ -274,11 +290,12 @@ Plan make_plan(const Dataset& data, const TrainOptions& options, std::span<const
     choose_precision(plan, seen, run);
   }
   check_options(plan);
-  group_problems(plan, run);
-  tell_solver(plan, run);
   plan.abreast = comm != nullptr  // ranks do one thing at a time, all the same
                      ? 1
                      : std::min(cost_path.size(), costs_abreast(plan.traits(), plan.problems()));
+  plan.report_template.model.origin.lanes = choose_lanes(plan, run);
+  group_problems(plan, run);
+  tell_solver(plan, run);
   return plan;
 }
 

@@ -60,8 +60,7 @@ class Epochs {
     if (on_ranks()) return false;
     const double width = static_cast<double>(lane_.iterate.w.size()) /
                          std::max(1.0, static_cast<double>(problem_.data->nonzeros()));
-    return epochs_worth_ >=
-           DualTuning::kLeapAfter * (1 + DualTuning::kLeapWidth * width);
+    return epochs_worth_ >= DualTuning::kLeapAfter * (1 + DualTuning::kLeapWidth * width);
   }
   // How often this rank's own rows were touched.
   double passes() const {
@@ -87,8 +86,7 @@ class Epochs {
     const bool all = nothing_known();
     if (!all) {
       choose_near<Loss>(*options_.simd, dual_rows(problem_, gradients, lane_.alpha), rest_beyond_,
-                        static_cast<std::uint64_t>(std::ceil(least)), pool_,
-                        chosen_);
+                        static_cast<std::uint64_t>(std::ceil(least)), pool_, chosen_);
     }
     const std::uint64_t count = all ? lane_.rows() : chosen_.size();
     const std::uint64_t run =
@@ -99,12 +97,11 @@ class Epochs {
       const std::uint64_t i = all ? k : chosen_[k];
       const bool unknown = squares[i] == lane_.kUnknown;
       const double curvature = unknown ? lane_.kUnknown : squares[i] + bias_curvature;
-      return typename WorkingRows<Value>::Chosen{
-          .row = i,
-          .y = problem_.y[i],
-          .alpha = alpha[i],
-          .curvature = curvature,
-          .moves = curvature != 0 && problem_.upper(i) != 0};
+      return typename WorkingRows<Value>::Chosen{.row = i,
+                                                 .y = problem_.y[i],
+                                                 .alpha = alpha[i],
+                                                 .curvature = curvature,
+                                                 .moves = curvature != 0 && problem_.upper(i) != 0};
     });
     lane_.share_out();
     shuffle(0);
@@ -235,9 +232,7 @@ class Epochs {
 
   // Draws the order of the next epoch. The same one again and again is much slower: what a row's
   // step leaves undone is then always left to the same rows.
-  void shuffle(std::uint64_t epoch) {
-    lane_.shuffle(options_.seed, measures_, epoch, neighbours_);
-  }
+  void shuffle(std::uint64_t epoch) { lane_.shuffle(options_.seed, measures_, epoch, neighbours_); }
 
   // Takes what the epochs made of the variables.
   void store() {
@@ -254,8 +249,8 @@ class Epochs {
   Solution& work_;
   const Neighbours neighbours_;  // runs are no longer than these
 
-  Buffer<std::uint64_t> chosen_;       // rows, ascending
-  EpochSums seen_;                     // in the last epoch
+  Buffer<std::uint64_t> chosen_;  // rows, ascending
+  EpochSums seen_;                // in the last epoch
   GapForecast forecast_;
   double rest_beyond_ = 0;      // see EpochRules
   std::uint64_t measures_ = 0;  // exact passes

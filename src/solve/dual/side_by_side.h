@@ -53,8 +53,8 @@ class SideBySide {
     if (before == 1) {
       stiffness_ = first_stiffness();
     } else if (lanes_ != before) {
-      stiffness_ = 1 + (stiffness_ - 1) * static_cast<double>(lanes_ - 1) /
-                           static_cast<double>(before - 1);
+      stiffness_ =
+          1 + (stiffness_ - 1) * static_cast<double>(lanes_ - 1) / static_cast<double>(before - 1);
     }
     rows.share_out(lanes_);
   }
@@ -70,8 +70,8 @@ class SideBySide {
     own.joined.resize(w.size());
     for (OneLane<Weight>& lane : own.lanes) lane.descent = descent;
     const double entries = static_cast<double>(rows.entries()) / static_cast<double>(lanes_);
-    const auto rounds = static_cast<std::size_t>(std::ceil(
-        std::max(1.0, entries / entries_a_round(problem_.dimension()))));
+    const auto rounds = static_cast<std::size_t>(
+        std::ceil(std::max(1.0, entries / entries_a_round(problem_.dimension()))));
     for (std::size_t n = 0; n < rounds; ++n) {
       if (stop()) return false;
       const std::size_t round = backward ? rounds - 1 - n : n;
@@ -100,9 +100,9 @@ class SideBySide {
 
   template <class Weight>
   struct alignas(64) OneLane {
-    std::vector<Weight> w;           // as this lane sees it
-    std::span<Row> rows = {};        // of this round,
-    std::vector<double> before = {}; // where their variables were when it began
+    std::vector<Weight> w;            // as this lane sees it
+    std::span<Row> rows = {};         // of this round,
+    std::vector<double> before = {};  // where their variables were when it began
     Descent<Value, Weight> descent = {};
     double slope = 0, curvature = 0;  // see StepGain
     JoinedWay way = {};               // of the columns that it joins

@@ -4,6 +4,9 @@ namespace hinge {
 namespace {
 
 void check_dual_ranks(const AskedOfRanks& asked) {
+  if (asked.options.lanes > 1) {
+    fail_on_ranks("--lanes: several in a process were asked for", "there each rank is a lane");
+  }
   if (asked.start) {
     fail_on_ranks("--start: descent from a proof was asked for",
                   "--solver focus begins at any model");
@@ -17,7 +20,8 @@ double memory_of_dual(const MemoryShape& shape) {
 std::vector<Solution> solve_by_dual(const SolverTask& task, Pool& pool) {
   const DualSetup setup = {.common = task.common,
                            .float_weights = task.float_weights,
-                           .quantised_rows = task.quantised_rows};
+                           .quantised_rows = task.quantised_rows,
+                           .lanes = task.lanes};
   return only(solve_dual(task.problems[0], setup, task.monitors[0], pool));
 }
 
@@ -31,6 +35,7 @@ constexpr SolverTraits kDualTraits = {
     .on_ranks = {.offered = true, .checkpoints = true},
     .check_ranks = check_dual_ranks,
     .takes_turns = true,
+    .takes_lanes = true,
     .takes_low_precision = true,
     .abreast = 4,
     .memory = memory_of_dual,

@@ -127,8 +127,9 @@ class WorkingRows {
         const Chosen one = row_at(k);
         if (!one.moves) continue;
         const std::uint64_t from = m_.offsets[one.row];
-        *to++ = {one.row, from, static_cast<std::uint32_t>(m_.offsets[one.row + 1] - from), one.y,
-                 false,   one.alpha, one.curvature};
+        *to++ = {one.row,      from,  static_cast<std::uint32_t>(m_.offsets[one.row + 1] - from),
+                 one.y,        false, one.alpha,
+                 one.curvature};
         seen += m_.offsets[one.row + 1] - from;
       }
       entries[block] = seen;

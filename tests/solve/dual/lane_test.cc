@@ -24,6 +24,11 @@ using testing::random_dataset;
 
 constexpr double kCost = 0.7;
 
+Pool& one_thread() {
+  thread_local Pool pool(1);
+  return pool;
+}
+
 template <class Value>
 class LaneTest : public ::testing::Test {};
 using Values = ::testing::Types<float, double>;
@@ -43,11 +48,15 @@ Dataset some_rows(std::uint64_t rows = 80) {
 // All rows, in their order.
 template <class Value>
 void visit_all(const Problem& problem, Lane<Hinge, Value>& lane) {
-  lane.working.begin(lane.rows(), 1);
-  for (std::uint64_t i = 0; i < lane.rows(); ++i) {
-    lane.working.add(i, problem.y[i], lane.alpha[i], lane.squares[i]);
-  }
   Pool pool(1);
+  lane.working.choose(lane.rows(), 1, pool, [&](std::size_t i) {
+    return typename WorkingRows<Value>::Chosen{.row = i,
+                                               .y = problem.y[i],
+                                               .alpha = lane.alpha[i],
+                                               .curvature = lane.squares[i],
+                                               .moves = true};
+  });
+  lane.share_out();
   lane.working.lay_out(false, pool);
 }
 
@@ -74,7 +83,7 @@ TYPED_TEST(LaneTest, OneLaneIsPlainDescent) {
   for (const double bias : {0.0, 0.5}) {
     const Problem problem = {.data = &data, .y = y, .cost = kCost, .bias = bias};
     const DualSetup options;
-    Lane<Hinge, TypeParam> lane(problem, m, options);
+    Lane<Hinge, TypeParam> lane(problem, m, options, one_thread());
     std::vector<double> alpha(m.rows), w(problem.dimension());
     for (int round = 0; round < 3; ++round) {
       visit_all(problem, lane);
@@ -107,9 +116,11 @@ TYPED_TEST(LaneTest, AStiffLaneTakesShortStepsThatCountForMore) {
   const std::vector<std::int8_t> y = signs(data, 1);
   const Problem problem = {.data = &data, .y = y, .cost = 1e6};  // no step meets its bound
   const DualSetup options;
-  Lane<Hinge, TypeParam> lane(problem, m, options);
-  lane.working.begin(1, 1);
-  lane.working.add(3, y[3], 0, lane.kUnknown);
+  Lane<Hinge, TypeParam> lane(problem, m, options, one_thread());
+  lane.working.choose(1, 1, one_thread(), [&](std::size_t) {
+    return typename WorkingRows<TypeParam>::Chosen{
+        .row = 3, .y = y[3], .alpha = 0, .curvature = lane.kUnknown, .moves = true};
+  });
   Pool pool(1);
   lane.working.lay_out(false, pool);
   epoch(lane, {.stiffness = 4});
@@ -129,7 +140,8 @@ TYPED_TEST(LaneTest, StoresAShareOfTheWay) {
   const std::vector<std::int8_t> y = signs(data, 1);
   const Problem problem = {.data = &data, .y = y, .cost = kCost};
   const DualSetup options;
-  Lane<Hinge, TypeParam> all(problem, m, options), half(problem, m, options);
+  Lane<Hinge, TypeParam> all(problem, m, options, one_thread()),
+      half(problem, m, options, one_thread());
   for (Lane<Hinge, TypeParam>* lane : {&all, &half}) {
     visit_all(problem, *lane);
     epoch(*lane, {});
@@ -150,7 +162,8 @@ TYPED_TEST(LaneTest, FloatsGoTheSameWay) {
   const std::vector<std::int8_t> y = signs(data, 1);
   const Problem problem = {.data = &data, .y = y, .cost = kCost, .bias = 0.5};
   const DualSetup options = {.float_weights = true};
-  Lane<Hinge, TypeParam> exact(problem, m, options), floats(problem, m, options);
+  Lane<Hinge, TypeParam> exact(problem, m, options, one_thread()),
+      floats(problem, m, options, one_thread());
   floats.low_precision.take(floats.iterate.w);
   for (Lane<Hinge, TypeParam>* lane : {&exact, &floats}) {
     visit_all(problem, *lane);
@@ -190,7 +203,8 @@ TYPED_TEST(LaneTest, LanesThatAreJoinedRaiseTheDual) {
       const std::vector<std::int8_t> own = signs(part, 1);
       const Problem problem = {.data = &part, .y = own, .cost = cost};
       const DualSetup options;
-      Lane<Hinge, TypeParam> lane(problem, std::get<CsrView<TypeParam>>(part.view()), options);
+      Lane<Hinge, TypeParam> lane(problem, std::get<CsrView<TypeParam>>(part.view()), options,
+                                  one_thread());
       Comm comm(transport);
       const auto sum = [&](std::span<double> values) { comm.sum_sparse(values); };
       Join join(kLanes, sum, *options.common.simd);
