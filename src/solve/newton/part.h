@@ -6,10 +6,10 @@
 //   v = sum_i u_i s_i y_i x_i,    F'' = I + q' sum_{s_i inside its range} u_i x_i x_i^T
 //
 // q' being by how much a status changes with the margin. For the hinge s_i(w) = clip(c_i + q (1 -
-// z_i), 0, 1), q' = q, and 1/2q is half the width of the corner that replaces its own. A smooth
-// loss has no corner to replace: q is so large that F is P itself, and centres do not matter. The
-// statuses are feasible for the dual at every w: each step knows how far from the optimum it is.
-// With a free bias the last coordinate is moved after each step to where sum_i u_i s_i y_i = 0.
+// z_i), 0, 1), q' = q, and 1/2q is half the width of the corner that replaces its own. (A smooth
+// loss has none to replace: smooth_part.h.) The statuses are feasible for the dual at every w: each
+// step knows how far from the optimum it is. With a free bias the last coordinate is moved after
+// each step to where sum_i u_i s_i y_i = 0.
 #pragma once
 
 #include <algorithm>

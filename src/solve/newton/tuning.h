@@ -98,8 +98,8 @@ struct NewtonTuning {
 
   // ---- One step (part.h).
 
-  // Of a smooth loss that bends a step is taken as it is where the slope of P at its end is at most
-  // this share of what it was at its beginning, and up, not down. Not measured apart.
+  // Of a smooth loss a step is taken as it is where P is not higher at its end, and its slope there
+  // at most this share of what it was at its beginning, and up, not down. Not measured apart.
   static constexpr double kMostRise = 0.5;
   // A search along the step ends where the slope of F is this share of what it was at its
   // beginning. (The lab's first program took 0.3.)
