@@ -14,7 +14,8 @@ bool same(const TrainOptions& a, const TrainOptions& b) {
          a.class_weights.size() == b.class_weights.size() && a.balanced == b.balanced &&
          a.reject == b.reject && a.witness == b.witness && a.threads == b.threads &&
          a.time_limit == b.time_limit && a.max_passes == b.max_passes && a.seed == b.seed &&
-         a.instruction_set == b.instruction_set && a.pegasos == b.pegasos && a.planes == b.planes;
+         a.lanes == b.lanes && a.instruction_set == b.instruction_set && a.pegasos == b.pegasos &&
+         a.planes == b.planes;
 }
 
 // As include/hinge/options.h and docs/cli.md say.
@@ -22,10 +23,11 @@ bool in_range(const TrainOptions& o) {
   bool good = o.cost > 0 && std::isfinite(o.cost) && o.lambda >= 0 && std::isfinite(o.lambda) &&
               o.gap.value_or(1) > 0 && o.gap.value_or(1) <= 1 && o.bias >= 0 &&
               std::isfinite(o.bias * o.bias) && o.threads >= 0 && o.threads <= 4096 &&
-              o.time_limit >= 0 && o.solver <= Solver::focus &&
-              o.loss <= LossKind::squared_epsilon && o.epsilon >= 0 && std::isfinite(o.epsilon) &&
-              o.pegasos.sampling <= Sampling::order && o.pegasos.iterate <= Iterate::best_of &&
-              o.pegasos.runs > 0 && o.pegasos.runs <= 1000 && o.pegasos.update <= Update::mistake &&
+              o.lanes >= 0 && o.lanes <= kMaxLanes && o.time_limit >= 0 &&
+              o.solver <= Solver::focus && o.loss <= LossKind::squared_epsilon && o.epsilon >= 0 &&
+              std::isfinite(o.epsilon) && o.pegasos.sampling <= Sampling::order &&
+              o.pegasos.iterate <= Iterate::best_of && o.pegasos.runs > 0 &&
+              o.pegasos.runs <= 1000 && o.pegasos.update <= Update::mistake &&
               o.pegasos.kernel.kind <= KernelKind::sigmoid && o.pegasos.kernel.gamma >= 0 &&
               std::isfinite(o.pegasos.kernel.gamma) && std::isfinite(o.pegasos.kernel.coef0) &&
               o.pegasos.kernel.degree >= 1 && (o.planes.planes == 0 || o.planes.planes >= 2) &&
@@ -65,6 +67,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       hinge::TrainOptions planes = options;
       planes.solver = hinge::Solver::focus;
       planes.pegasos = {};
+      planes.lanes = 0;
       if (!planes.path.empty()) planes.lambda = 0;
       if (hinge::is_regression(planes.loss)) {  // which has no classes
         planes.class_weights = {};
@@ -77,6 +80,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       hinge::TrainOptions together = options;
       together.solver = hinge::Solver::pegasos;
       together.planes = {};
+      together.lanes = 0;
       together.path = {};
       together.loss = hinge::LossKind::hinge;  // the one with kernels
       together.epsilon = hinge::TrainOptions().epsilon;

@@ -579,6 +579,7 @@ TrainOptions with_solver(TrainOptions options, Solver solver) {
     options.pegasos = {.kernel = options.pegasos.kernel};
   }
   if (!cutting_planes(solver)) options.planes = {};
+  if (solver != Solver::dual && solver != Solver::automatic) options.lanes = 0;
   return options;
 }
 

@@ -65,6 +65,7 @@ TEST(Options, DescribedOptionsComeBack) {
       {"reject", {""}},
       {"no-witness", {""}},
       {"seed", {"18446744073709551615"}},
+      {"lanes", {"1", "64"}},
       {"epochs", {"7"}},
       {"steps", {"9"}},
       {"batch", {"4", "all"}},
@@ -400,6 +401,10 @@ TEST(Options, WeightOfAnAbsentLabelIsAWarning) {
 }
 
 TEST(Options, Threads) {
+  EXPECT_EQ(with("lanes", "1").lanes, 1);
+  EXPECT_EQ(with("lanes", "64").lanes, 64);
+  expect_refused("lanes", kNoNumbers);
+  expect_refused("lanes", {"0", "65", "-1", "1.5"});
   EXPECT_EQ(with("threads", "0").threads, 0);
   EXPECT_EQ(with("threads", "1").threads, 1);
   EXPECT_EQ(with("threads", "4096").threads, 4096);

@@ -1561,6 +1561,9 @@ BAD_OPTIONS = [  # name, arguments after `train d.svm m`, id, what the message s
     *((f"O6 w1 {v}", f"-w1 {v}", "usage.value", "--class-weight: expected") for v in ("nan", "-1", "0", "x")),
     *((f"O7 threads {v}", f"-n {v}", "usage.value", f'--threads: expected a whole number from 0 to 4096, got "{v}"')
       for v in ("-1", "4097", "1000000", "99999999999", "1.5", "abc")),
+    *((f"O7 lanes {v}", f"--lanes {v}", "usage.value", f'--lanes: expected a whole number from 1 to 64, got "{v}"')
+      for v in ("0", "-1", "65", "1.5", "abc")),
+    ("O7 lanes of newton", "--solver newton --lanes 2", "usage.value", "--lanes: only --solver auto or dual has lanes"),
     *((f"O13 seed {v}", f"--seed {v}", "usage.value", "--seed: expected")
       for v in ("-1", "18446744073709551616", "1.5", "abc")),
 ]

@@ -358,6 +358,21 @@ class AgreementTest(CheckpointCase, ErrorCase):
             self.assertEqual(self.resumed("-n", second, data="nine.svm")[1], whole)
             self.forget()
 
+    def test_lanes_stay(self):
+        """Lanes follow the threads asked for; a checkpoint remembers how many there were."""
+        self.hinge("generate", "dense.svm", "--like", "dense", "--rows", "12000", "--features", "50")
+        options = ["-s", "dual", "--gap", "1e-6"]
+        for first, second, lanes in (("1", "3", None), ("3", "1", 2), ("8", "2", 2)):
+            whole = self.stop(*options, "-n", first, data="dense.svm", passes="4")
+            run, model = self.resumed("-n", second, "--json", data="dense.svm")
+            self.assertEqual(model, whole)
+            self.assertEqual(run.json["lanes"], lanes or 1)
+            self.assertEqual(self.hinge("info", "m", "--json").json.get("lanes"), lanes)
+            self.forget()
+        self.stop(*options, "-n", "2", data="dense.svm", passes="4")
+        run = self.hinge("train", "dense.svm", "m", "--resume", "ck", "--lanes", "4", code=80)
+        self.assertIn("--lanes: not given in the checkpoint, 4 now", run.lines[0])
+
     def test_reports_go_on(self):
         """Counters too: what the report says is what the undisturbed run says."""
         for options in ("-s dual", "-s ocas --gap 1e-5", "-s pegasos --epochs 40"):

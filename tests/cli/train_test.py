@@ -44,6 +44,21 @@ class TrainTest(CommandCase):
         self.assertGreaterEqual(found["threads"], 1)
         self.assertGreater(found["data_passes"], 0)
 
+    def test_lanes(self):
+        """A model is a function of data, options and lanes; these follow the threads asked for."""
+        self.hinge("generate", "many.svm", "--like", "dense", "--rows", "12000", "--features", "50")
+        models = {}
+        for threads, lanes in (("1", None), ("2", None), ("3", None), ("1", "2"), ("2", "2"), ("2", "1"), ("2", "5")):
+            options = ["-s", "dual", "-c", "0.01", "-n", threads, *(["--lanes", lanes] if lanes else [])]
+            found = self.hinge("train", "many.svm", "m", *options, "--force", "--json").json
+            self.assertEqual(found["lanes"], int(lanes or ("1" if threads == "1" else "2")))
+            self.assertLessEqual(found["relative_gap"], 1e-3)
+            self.hinge("convert", "m", "m.liblinear", "--force")
+            weights = self.read("m.liblinear")
+            self.assertEqual(models.setdefault(found["lanes"], weights), weights, (threads, lanes))
+        self.assertEqual(len(set(models.values())), 3)
+        self.hinge("verify", "m", "many.svm")
+
     def test_json_is_one_line_on_stdout(self):
         run = self.hinge("train", "d.svm", "m", "--json")
         self.assertEqual(run.out.count(b"\n"), 1)

@@ -194,8 +194,8 @@ struct DualTuning {
   static constexpr double kEntriesARound = 20'000;
   // There are so many lanes that an epoch has at least so many rounds. The same rows, time by a
   // model of what was measured (2.5 ns an entry, 45 us a join; one lane 0.61 s): 8 lanes 0.155,
-  // 0.165 and 0.176 s with 6, 12 and 24, 4 lanes 0.24, 0.27 and 0.32. With 3, imdb takes 1.7 times the
-  // passes.
+  // 0.165 and 0.176 s with 6, 12 and 24, 4 lanes 0.24, 0.27 and 0.32. With 3, imdb takes 1.7 times
+  // the passes.
   static constexpr double kLeastRounds = 6;
   // Where at least this share of the way would have been best, lanes go all of it, which costs D
   // little and saves a pass over w. 200,000 rows like ccat, 8 and 16 lanes: 179 and 184 joins, 220
