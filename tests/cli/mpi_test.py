@@ -123,6 +123,28 @@ class TrainTest(MpiCase):
         self.assertEqual(run.json["iterations"], 150)
         self.check_proof("m", "d.svm", 1)
 
+    def test_regression(self):
+        """Targets of some parts are whole numbers, and of others not."""
+        near = 1.01e-5  # sums in another order are rounded in another way
+        rows = make_rows(300, 20, noise=0.2)
+        whole, real = rows[:100], [(label + 0.25 * (i % 3), x) for i, (label, x) in enumerate(rows[100:])]
+        self.write("part-0.svm", to_text(whole))
+        self.write("part-1.svm", to_text(real))
+        self.write("all.svm", to_text([*whole, *real]))
+        for loss in ("epsilon_insensitive", "squared_epsilon"):
+            options = ("--loss", loss, "--gap", "1e-5", "--json")
+            best = self.hinge("train", "all.svm", "alone", *options).json
+            for ranks in (2, 4):
+                run = self.mpi(ranks, "train", "part-*.svm", "m", *options).json
+                self.assertLess(run["dual"], best["primal"])
+                self.assertGreater(run["primal"], best["dual"])
+                self.check_proof("m", "all.svm", near)
+            self.mpi(3, "train", "part-*.svm", "p", "--loss", loss, "--solver", "pegasos", "--batch", "30")
+            self.check_proof("p", "part-*.svm", 1)
+        self.hinge("convert", "all.svm", "all.hinge", "--real-labels")
+        self.mpi(2, "train", "all.hinge", "m", "--loss", "squared_epsilon", "--gap", "1e-5")
+        self.check_proof("m", "all.svm", near)
+
     def test_goals(self):
         self.write("d.svm", to_text(make_rows(300, 20, noise=0.3)))
         best = self.hinge("train", "d.svm", "m", "--gap", "1e-7", "--json").json
