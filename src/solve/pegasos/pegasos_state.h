@@ -67,7 +67,7 @@ struct PegasosSteps {
 template <class Space, class Loss = Hinge>
 class PegasosState {
   static constexpr bool kByHits = kLearnsByHits<Loss>;
-  static constexpr bool kImplicit = kStepsImplicitly<Loss>;
+  static constexpr bool kHasLength = kSteep<Loss>;
   static_assert(kByHits || Space::kLinear, "with a kernel rows are hit or not");
 
  public:
@@ -204,7 +204,7 @@ class PegasosState {
       apart += problem.factor(i) / weight * std::abs(problem.targets[i] - mean);
     }
     point_.scale(0).b = mean;
-    if constexpr (!kImplicit) bias_step_ *= apart;
+    if constexpr (!kHasLength) bias_step_ *= apart;
   }
 
   // Of row i, whose sign is y and whose score without the bias is `score`.
@@ -217,12 +217,10 @@ class PegasosState {
     if constexpr (kByHits) {
       return y * (score + b) < learns_below_ ? 1 : 0;
     } else {
-      RowOfStep row = {.margin = margin(i, y, score, b)};
-      if constexpr (kImplicit) {
-        row.shrunk = margin(i, y, (1 - 1 / tau) * score, b);
-        row.rise = point_.base() / tau * problems_[0].upper(i) * squares_.of(i);
-      }
-      return learned_share(loss_, update_, row);
+      return learned_share(loss_, update_,
+                           {.margin = margin(i, y, score, b),
+                            .shrunk = margin(i, y, (1 - 1 / tau) * score, b),
+                            .rise = point_.base() / tau * problems_[0].upper(i) * squares_.of(i)});
     }
   }
   // U a, of a share that is not 0.
@@ -323,7 +321,7 @@ class PegasosState {
     score(rows);
     point_.next_step();
     find_hits(rows);
-    if constexpr (kImplicit) {
+    if constexpr (kHasLength) {
       if (!ranks_.several()) find_length();
     }
     for (std::size_t c = 0; c < hyperplanes_ && bias_step_ > 0; ++c) {
@@ -362,11 +360,11 @@ class PegasosState {
     point_.count_in_mean(1);
   }
 
-  // hits_: the rows that some hyperplane learns from; factors_: what they add to v. Of implicit
-  // steps what they would add, with the shares_ that are to be counted, if r were 1.
+  // hits_: the rows that some hyperplane learns from; factors_: what they add to v. Where steps
+  // have a length what they would add, with the shares_ that are to be counted, if r were 1.
   void find_hits(std::span<const std::uint64_t> rows) {
     hits_.clear();
-    if constexpr (kImplicit) {
+    if constexpr (kHasLength) {
       lengths_.assign(hyperplanes_, {});
       shares_.assign(rows.size() * stride_, 0.0);
     }
@@ -385,7 +383,7 @@ class PegasosState {
         if (share == 0) continue;
         any_hit = true;
         const double upper = problems_[0].upper(i), gained = y * learned(upper, share);
-        if constexpr (kImplicit) {
+        if constexpr (kHasLength) {
           shares_[hits_.size() * stride_ + c] = share;
           const double shrunk = margin(i, y, (1 - 1 / point_.tau()) * score, scale.b);
           lengths_[c].add(loss_, upper * share, upper, shrunk);
@@ -402,10 +400,10 @@ class PegasosState {
     factors_.resize(hits_.size() * stride_);
   }
   Count share_in_set(std::uint64_t i, double y, double score, double b) {
-    if constexpr (kImplicit) {
-      return sloping_share(loss_, update_, margin(i, y, score, b));
-    } else {
+    if constexpr (kByHits) {
       return share_of(i, y, score, b, point_.tau());
+    } else {
+      return sloping_share(loss_, update_, margin(i, y, score, b));
     }
   }
 
@@ -495,7 +493,7 @@ class PegasosState {
     passes_.combine(
         hits_.size(), [this](std::uint64_t k) { return hits_[k]; }, factors_.data(),
         change_.data());
-    if constexpr (kImplicit) {
+    if constexpr (kHasLength) {
       sum_with_lengths();
     } else {
       ranks_.sum_columns(change_);
@@ -509,7 +507,7 @@ class PegasosState {
     }
   }
 
-  // Where steps are implicit, what r follows from travels with the sum, as if it were columns.
+  // Where steps have a length, what r follows from travels with the sum, as if it were columns.
   void sum_with_lengths() {
     for (const StepLength& length : lengths_) {
       change_.push_back(length.slope());
@@ -567,7 +565,7 @@ class PegasosState {
   RowPrefetch<typename Space::Rows, Count> prefetch_;
   std::vector<std::uint64_t> hits_;  // of the present step
   std::vector<double> scores_, factors_, more_, likely_, moves_, change_;
-  // Of implicit steps on several rows.
+  // Of steps that have a length.
   std::vector<StepLength> lengths_;
   std::vector<double> shares_, lengths_of_step_;
 };
