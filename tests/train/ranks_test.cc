@@ -129,6 +129,7 @@ TEST(TrainOnRanksRegression, ProvesTheSameOptimumAsOneProcess) {
       options.loss = loss;
       options.gap = gap;
       options.threads = 1;
+      if (solver == Solver::pegasos) options.pegasos.batch = 40;
       const Certificate best = train(data, options).value().model.certificate();
       for (const std::vector<std::uint64_t>& cuts :
            {std::vector<std::uint64_t>{0, 200, 400}, {0, 0, 150, 150, 400}}) {
