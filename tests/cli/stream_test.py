@@ -202,10 +202,13 @@ class LabelTest(StreamCase):
         self.assertNotEqual(run.text, fixed.text)  # known from the start, a label is judged from the start
 
     def test_one_label_is_a_model(self):
-        self.stream(*LAMBDA, "m", text="4 1:1\n4 2:1\n")
+        fours = "4 1:1\n4 2:1\n"
+        self.stream(*LAMBDA, "m", text=fours)
         self.assertEqual(self.info()["classes"], ["4"])
         self.assertEqual(set(self.hinge("predict", "d.svm", "m", "-q").text.split()), {"4"})
-        self.hinge("evaluate", "d.svm", "m", "-q")
+        self.write("fours.svm", fours)
+        self.hinge("evaluate", "fours.svm", "m", "-q")
+        self.assertIn("[data.label.mismatch]", self.hinge("evaluate", "d.svm", "m", code=65).err)
         self.assertIn("[model.format]", self.hinge("convert", "m", "m.liblinear", code=64).err)
         self.assertIn("[verify.data]", self.hinge("verify", "m", "d.svm", code=65).err)
 
