@@ -4,6 +4,7 @@
 // has varied it alone since.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -38,11 +39,12 @@ struct ChoiceTuning {
   static constexpr double kHardOfFewColumnsTight = 0.4, kHardOfFewColumns = 2;
   static constexpr double kVeryManyRows = 200'000;
   static constexpr double kHardOfVeryManyRowsTight = 0, kHardOfVeryManyRows = 0.1;
-  // With a smooth loss and sparse rows newton is chosen below that as well, up to kFewColumns and
-  // up to kMoreColumns: with the latter only at gaps of kSmallGap and less, but for logistic, where
-  // it is from the last number on at kDefaultGap and less.
-  static constexpr double kHardOfSquared = 1.2, kHardOfSquaredAndMoreColumns = 10;
-  static constexpr double kHardOfLogistic = 0.1, kHardOfLogisticAndMoreColumns = 1;
+  // The same with smooth losses: up to kFewColumns, always with kVeryManyRows or more; up to
+  // kMoreColumns at gaps of kSmallGap and less, kDefaultGap and less, and others.
+  static constexpr double kHardOfSquared = 0.12, kHardOfLogistic = 0.1;
+  static constexpr std::array<double, 3> kHardOfSquaredAndMoreColumns = {1.2, 2.5, 7};
+  static constexpr std::array<double, 3> kHardOfSquaredAndMoreFullColumns = {0.2, 0.5, 0.5};
+  static constexpr std::array<double, 3> kHardOfLogisticAndMoreColumns = {2, 6, 30};
 };
 
 // When a run takes too long, and when another solver follows (crawl.h). The numbers were chosen on

@@ -459,8 +459,8 @@ TEST(TrainAuto, KnowsTheLoss) {
     return train(data, options).value().model.origin.solver;
   };
   EXPECT_EQ(taken(LossKind::hinge, 1.5), "auto:dual");
-  EXPECT_EQ(taken(LossKind::squared_hinge, 1.5), "auto:newton");
-  EXPECT_EQ(taken(LossKind::squared_hinge, 0.5), "auto:dual");
+  EXPECT_EQ(taken(LossKind::squared_hinge, 0.5), "auto:newton");
+  EXPECT_EQ(taken(LossKind::squared_hinge, 0.1), "auto:dual");
   EXPECT_EQ(taken(LossKind::logistic, 0.5), "auto:newton");
   EXPECT_EQ(taken(LossKind::logistic, 0.05), "auto:dual");
 }
