@@ -22,14 +22,15 @@ bool is_smooth(LossKind kind) {
 // Above this C |x|^2 newton is chosen for a smooth loss on many rows of at most kMoreColumns.
 double hard_of_smooth(LossKind loss, double rows, double columns, double gap, bool full) {
   using Tuning = ChoiceTuning;
+  if (columns <= Tuning::kFewColumns && rows >= Tuning::kVeryManyRows) return 0;
+  const bool sampled = rows >= std::max(Tuning::kSampledRows, Tuning::kSampledByColumns * columns);
   const bool logistic = loss == LossKind::logistic;
-  if (columns <= Tuning::kFewColumns) {
-    if (rows >= Tuning::kVeryManyRows) return 0;
-    return logistic ? Tuning::kHardOfLogistic : Tuning::kHardOfSquared;
-  }
-  const auto& by_gap = logistic ? Tuning::kHardOfLogisticAndMoreColumns
-                       : full   ? Tuning::kHardOfSquaredAndMoreFullColumns
-                                : Tuning::kHardOfSquaredAndMoreColumns;
+  const Tuning::HardOfSmooth& hard =
+      sampled ? (logistic ? Tuning::kHardOfLogistic : Tuning::kHardOfSquared)
+              : (logistic ? Tuning::kHardOfLogisticUnsampled : Tuning::kHardOfSquaredUnsampled);
+  const auto& by_gap = columns <= Tuning::kFewColumns ? hard.few
+                       : full                         ? hard.more_full
+                                                      : hard.more;
   return by_gap[gap <= Tuning::kSmallGap ? 0 : gap <= kDefaultGap ? 1 : 2];
 }
 

@@ -39,12 +39,21 @@ struct ChoiceTuning {
   static constexpr double kHardOfFewColumnsTight = 0.4, kHardOfFewColumns = 2;
   static constexpr double kVeryManyRows = 200'000;
   static constexpr double kHardOfVeryManyRowsTight = 0, kHardOfVeryManyRows = 0.1;
-  // The same with smooth losses: up to kFewColumns, always with kVeryManyRows or more; up to
-  // kMoreColumns at gaps of kSmallGap and less, kDefaultGap and less, and others.
-  static constexpr double kHardOfSquared = 0.12, kHardOfLogistic = 0.1;
-  static constexpr std::array<double, 3> kHardOfSquaredAndMoreColumns = {1.2, 2.5, 7};
-  static constexpr std::array<double, 3> kHardOfSquaredAndMoreFullColumns = {0.2, 0.5, 0.5};
-  static constexpr std::array<double, 3> kHardOfLogisticAndMoreColumns = {2, 6, 30};
+  // The same with smooth losses at gaps of kSmallGap and less, kDefaultGap and less, and others: up
+  // to kFewColumns (where newton is always chosen with kVeryManyRows or more), and up to
+  // kMoreColumns in sparse and in full rows.
+  struct HardOfSmooth {
+    std::array<double, 3> few, more, more_full;
+  };
+  static constexpr HardOfSmooth kHardOfSquared = {
+      {0.12, 0.12, 0.12}, {1.2, 2.5, 7}, {0.2, 0.5, 0.5}};
+  static constexpr HardOfSmooth kHardOfLogistic = {{0.1, 0.1, 0.1}, {2, 6, 30}, {2, 6, 30}};
+  // And with fewer rows than the first, or than the second times the columns, of which newton takes
+  // no sample. (The first 8,000 and 16,000 rows of a9a and w8a; 8,000 full rows of 100 columns and
+  // 20,000 of 300.)
+  static constexpr double kSampledRows = 32'000, kSampledByColumns = 160;
+  static constexpr HardOfSmooth kHardOfSquaredUnsampled = {{1.5, 1.5, 1.5}, {4, 8, 12}, {3, 4, 6}};
+  static constexpr HardOfSmooth kHardOfLogisticUnsampled = {{2, 4, 8}, {7, 15, 30}, {7, 15, 30}};
 };
 
 // When a run takes too long, and when another solver follows (crawl.h). The numbers were chosen on
