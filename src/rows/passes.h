@@ -2,14 +2,17 @@
 //
 // Vectors of several hyperplanes lie interleaved: entry j of hyperplane c is w[j * stride + c]. The
 // entry after the last feature is the weight of the constant feature, if there is one. Results are
-// the same to the bit for any number of threads: scores belong to one row each, and sums over rows
-// are shared out by columns, each summed in the order of the rows.
+// the same to the bit for any number of threads: scores belong to one row each. A sum over many
+// rows is one over groups of them, each of which has a vector of its own; how many groups there
+// are follows from the rows and from how many are summed, and the vectors are added up in order.
+// Where vectors of their own would cost more than they spare, threads share the columns out.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "base/buffer.h"
 #include "base/pool.h"
 #include "simd/simd.h"
 
@@ -90,14 +93,16 @@ class Passes {
   // w_c += sum over k < count of a[k * stride + c] x_row(k)
   template <class RowOf>
   void combine(std::uint64_t count, const RowOf& row, const double* a, double* w) {
-    if (!worth_sharing(count)) {
-      for (std::uint64_t k = 0; k < count; ++k) {
-        if (k % kPollRows == 0) pool_.poll();
-        if (!zero(a + k * stride_)) add(row(k), a + k * stride_, w);
-      }
+    const std::size_t groups = groups_of(count);
+    if (groups > 1) {
+      add_up_groups(count, groups, row, a, w);
       return;
     }
-    if (owners_.empty()) share_columns();
+    if (worth_sharing(count) && owners_.empty()) share_columns();
+    if (!worth_sharing(count) || owners_.size() <= 2) {
+      add_rows(0, count, row, a, w);
+      return;
+    }
     pool_.run(owners_.size() - 1, [&](std::size_t owner) {
       const std::uint64_t last = owners_[owner + 1];
       for (std::uint64_t k = 0; k < count; ++k) {
@@ -117,10 +122,66 @@ class Passes {
   static constexpr std::uint64_t kShares = 64;      // blocks of a shared pass
   static constexpr std::uint64_t kWorth = 1 << 17;  // operations worth waking threads
   static constexpr std::uint64_t kPollRows = 1024;  // between two looks at the stop token
+  // A sum is one over at most so many groups of rows, of so many entries for each number of a
+  // group's vector, which all together have at most so many numbers. Adding the vectors up takes
+  // about a tenth of a sum of the fewest such entries.
+  static constexpr std::uint64_t kMostGroups = 32, kEntriesANumber = 4,
+                                 kNumbersOfGroups = std::uint64_t{1} << 22;
+  // Numbers of these vectors that are added up at a time.
+  static constexpr std::size_t kNumbersAtATime = 2048;
+  // A thread that owns some columns has at least so many entries of a row, on average: each of them
+  // looks at every row.
+  static constexpr std::uint64_t kEntriesOfOwner = 16;
 
+  std::uint64_t mean_entries() const { return m_.nonzeros() / std::max<std::uint64_t>(1, m_.rows); }
+  std::uint64_t operations(std::uint64_t count) const {
+    return count * (mean_entries() + 1) * stride_;
+  }
   bool worth_sharing(std::uint64_t count) const {
-    const std::uint64_t mean = m_.nonzeros() / std::max<std::uint64_t>(1, m_.rows);
-    return pool_.threads() > 1 && count * (mean + 1) * stride_ >= kWorth;
+    return pool_.threads() > 1 && operations(count) >= kWorth;
+  }
+
+  // Of a sum over so many rows: a function of these rows alone.
+  std::size_t groups_of(std::uint64_t count) const {
+    const std::uint64_t work = operations(count), numbers = size();
+    if (work < kWorth || numbers == 0) return 1;
+    return std::min({kMostGroups, work / (kEntriesANumber * numbers), kNumbersOfGroups / numbers});
+  }
+
+  template <class RowOf>
+  void add_rows(std::uint64_t from, std::uint64_t to, const RowOf& row, const double* a,
+                double* w) const {
+    for (std::uint64_t k = from; k < to; ++k) {
+      if (k % kPollRows == 0) pool_.poll();
+      if (!zero(a + k * stride_)) add(row(k), a + k * stride_, w);
+    }
+  }
+
+  template <class RowOf>
+  void add_up_groups(std::uint64_t count, std::size_t groups, const RowOf& row, const double* a,
+                     double* w) {
+    const std::size_t numbers = size();
+    const auto add_group = [&](std::size_t group, double* sum) {
+      std::fill_n(sum, numbers, 0.0);
+      add_rows(count * group / groups, count * (group + 1) / groups, row, a, sum);
+    };
+    if (pool_.threads() == 1) {  // one vector after the other, in the same place
+      sums_.resize(std::max(sums_.size(), numbers));
+      for (std::size_t group = 0; group < groups; ++group) {
+        add_group(group, sums_.data());
+        simd_.add_dense(1, sums_.data(), w, numbers);
+      }
+      return;
+    }
+    sums_.resize(std::max(sums_.size(), groups * numbers));
+    pool_.run(groups, [&](std::size_t group) { add_group(group, sums_.data() + group * numbers); });
+    pool_.run((numbers + kNumbersAtATime - 1) / kNumbersAtATime, [&](std::size_t block) {
+      const std::size_t from = block * kNumbersAtATime,
+                        some = std::min(kNumbersAtATime, numbers - from);
+      for (std::size_t group = 0; group < groups; ++group) {
+        simd_.add_dense(1, sums_.data() + group * numbers + from, w + from, some);
+      }
+    });
   }
 
   bool zero(const double* a) const {
@@ -170,7 +231,8 @@ class Passes {
       sample.push_back(m_.columns[begin + entries / kSample * k + entries % kSample * k / kSample]);
     }
     std::ranges::sort(sample);
-    const auto owners = static_cast<std::size_t>(pool_.threads());
+    const std::size_t owners = std::min<std::uint64_t>(static_cast<std::uint64_t>(pool_.threads()),
+                                                       mean_entries() / kEntriesOfOwner);
     owners_ = {0};
     for (std::size_t k = 1; k < owners && !sample.empty(); ++k) {
       const std::uint64_t column = sample[sample.size() * k / owners];
@@ -200,6 +262,7 @@ class Passes {
   const Simd& simd_;
   Pool& pool_;
   std::vector<std::uint32_t> splits_;  // of row i: splits_[i * (owners - 1) + k], or empty
+  Buffer<double> sums_;                // of groups of rows
   std::vector<std::uint64_t> owners_;  // owner k has the columns owners_[k] .. owners_[k+1] - 1
 };
 

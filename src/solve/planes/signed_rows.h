@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/archive.h"
+#include "base/buffer.h"
 #include "base/pool.h"
 #include "objective/problem.h"
 #include "rows/rows.h"
@@ -59,6 +60,13 @@ class SignedRows {
     for (const double part : parts) sum += part;
     return sum;
   }
+  // to[i] = from[i] of every row.
+  void copy(const std::vector<double>& from, std::vector<double>& to) const {
+    if (to.size() != size()) to = huge_vector(size());
+    for_blocks(all(), [&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      std::copy_n(from.data() + begin, end - begin, to.data() + begin);
+    });
+  }
   // The rows for which f(row) holds, ascending.
   template <class F>
   std::vector<std::uint64_t> rows_where(const F& f) const {
@@ -74,7 +82,10 @@ class SignedRows {
       }
       parts[block] = {&kept[begin], next};
     });
+    std::size_t found = 0;
+    for (const auto part : parts) found += part.size();
     std::vector<std::uint64_t> list;
+    reserve_huge(list, found);
     for (const auto part : parts) list.insert(list.end(), part.begin(), part.end());
     return list;
   }
@@ -104,10 +115,20 @@ class SignedRows {
 
   // w += sum over entries k of weights[k] y x
   void combine(const RowList& list, std::vector<double> weights, std::vector<double>& w) {
-    for (std::uint64_t k = 0; k < weights.size(); ++k) {
-      if (weights[k] != 0) ++touched_;
-      weights[k] *= sign(list.row(k));
-    }
+    const auto add_signs = [&](std::uint64_t begin, std::uint64_t end) {
+      std::uint64_t touched = 0;
+      for (std::uint64_t k = begin; k < end; ++k) {
+        if (weights[k] != 0) ++touched;
+        weights[k] *= sign(list.row(k));
+      }
+      return touched;
+    };
+    std::vector<std::uint64_t> touched(list.blocks());
+    for_blocks(list, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
+      touched[block] = add_signs(begin, end);
+    });
+    if (touched.empty()) touched = {add_signs(0, weights.size())};
+    for (const std::uint64_t count : touched) touched_ += count;
     rows_.combine(list, weights, 1, w);
   }
   // The same of all rows, from nothing.
@@ -134,7 +155,7 @@ class SignedRows {
 // Those of rows that are not are out of date, but for the mark's.
 struct Margins {
   explicit Margins(const SignedRows& rows)
-      : active(rows.all()), anchor(rows.size()), trial(rows.size()) {}
+      : active(rows.all()), anchor(huge_vector(rows.size())), trial(huge_vector(rows.size())) {}
 
   // At anchor + t (trial - anchor).
   double at(std::uint64_t i, double t) const { return anchor[i] + t * (trial[i] - anchor[i]); }
@@ -154,6 +175,10 @@ struct Flips {
   std::vector<double> weights;  // cost times (old status - new status)
 
   std::size_t size() const { return weights.size(); }
+  void clear() {  // keeps its memory
+    rows.list.clear();
+    weights.clear();
+  }
   void add(std::uint64_t row, double weight) {
     rows.list.push_back(row);
     weights.push_back(weight);
