@@ -38,11 +38,15 @@ class Newton {
         pool_(pool),
         best_w_(problem.dimension()),
         joined_(m.rows) {
-    for (std::uint64_t i = 0; i < m.rows; ++i) {
-      double margin = 0;
-      if constexpr (Loss::kRegression) margin = -problem.targets[i];
-      primal_ += problem.upper(i) * loss_.value(margin);
-    }
+    std::vector<double> parts((m.rows + Tuning::kRowsOfBlock - 1) / Tuning::kRowsOfBlock);
+    for_all_rows([&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) {
+        double margin = 0;
+        if constexpr (Loss::kRegression) margin = -problem.targets[i];
+        parts[block] += problem.upper(i) * loss_.value(margin);
+      }
+    });
+    for (const double part : parts) primal_ += part;
   }
 
   Solution run() {
@@ -66,8 +70,12 @@ class Newton {
       }
       whole_.reset();  // memory
       system_.reset();
-      solution_.alpha.resize(m_.rows);
-      for (std::uint64_t i = 0; i < m_.rows; ++i) solution_.alpha[i] = problem_.upper(i) * best[i];
+      solution_.alpha = huge_vector(m_.rows);
+      for_all_rows([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t i = begin; i < end; ++i) {
+          solution_.alpha[i] = problem_.upper(i) * best[i];
+        }
+      });
       if (problem_.free_bias) balance(problem_, solution_.alpha);
     }
     solution_.alpha.resize(m_.rows);
@@ -86,6 +94,16 @@ class Newton {
   }
 
  private:
+  // f(block, begin, end) of blocks of all rows, to the end whatever signal comes.
+  template <class F>
+  void for_all_rows(const F& f) {
+    const Pool::Grace whole(pool_, Pool::Grace::kForever);
+    constexpr std::uint64_t kRows = Tuning::kRowsOfBlock;
+    pool_.run((m_.rows + kRows - 1) / kRows, [&](std::size_t block) {
+      f(block, block * kRows, std::min(m_.rows, (block + 1) * kRows));
+    });
+  }
+
   void work() {
     if (!std::isfinite(primal_)) {
       fail("solver.nonfinite", "the objective is not finite at w = 0",

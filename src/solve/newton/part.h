@@ -26,6 +26,7 @@
 #include "base/pool.h"
 #include "objective/problem.h"
 #include "simd/simd.h"
+#include "solve/newton/block_sums.h"
 #include "solve/newton/hessian.h"
 #include "solve/newton/roots.h"
 #include "solve/newton/signed_rows.h"
@@ -372,11 +373,13 @@ class NewtonPart {
   }
 
   void take_changed() {
-    for (const Block& block : blocks_) {
-      if (block.change.changed == 0) continue;
-      simd_.add_dense(unit_, block.change.v.data(), v.data(), v.size());
-      touched_ += block.change.changed;
-    }
+    for (const Block& block : blocks_) touched_ += block.change.changed;
+    add_vectors(
+        blocks_,
+        [](const Block& block) {
+          return block.change.changed == 0 ? nullptr : block.change.v.data();
+        },
+        unit_, v, simd_, pool_);
   }
 
   // Moves the free bias to where sum_i c_i y_i s_i, which falls as it rises, is 0.
