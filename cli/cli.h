@@ -207,8 +207,13 @@ void add_goals(Json& object, const Goals& asked);
 Json primal_json(const Certificate& certificate);
 Json or_null(const Certificate& certificate, double value);
 
-// The object `evaluate --json` prints.
+// How many characters fit into a line of standard output: those of the terminal, else 80.
+std::size_t line_width();
+
+// The object `evaluate --json` prints (metrics.cc, as all about metrics).
 Json metrics_json(const Metrics& metrics);
+// What `evaluate` prints: every line is at most `width` characters wide where that is 60 or more.
+std::string metrics_text(const Metrics& metrics, bool binary, std::size_t width);
 // "RMSE 0.31, MAE 0.2, R^2 0.9124, correlation 0.9561"
 std::string regression_text(const RegressionMetrics& metrics);
 

@@ -9,6 +9,110 @@
 namespace hinge::cli {
 namespace {
 
+// As CSV has it: in quotes where there is something to hide.
+std::string csv_text(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + '"';
+}
+
+// Rows as a table: what stands before a number in each, and what a whole row begins with.
+class Table {
+ public:
+  Table(const Model& model, const Predictions& predictions, const std::vector<double>& likely)
+      : model_(model), predictions_(predictions), likely_(likely) {}
+
+  std::string csv();
+  std::string json();
+
+ private:
+  std::string name(std::int64_t label) const { return model_.class_names.text(label); }
+  bool rejected(std::size_t row) const {
+    return !predictions_.rejected.empty() && predictions_.rejected[row] != 0;
+  }
+  void append(double number) {
+    char digits[32];
+    text_.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+  }
+
+  const Model& model_;
+  const Predictions& predictions_;
+  const std::vector<double>& likely_;
+  std::string text_;
+};
+
+// A line of names, then a line a row: label, scores, probabilities. Who was given no class has no
+// label.
+std::string Table::csv() {
+  const std::size_t problems = model_.problems.size(), labels = model_.labels.size();
+  if (model_.regression()) {
+    text_ = "prediction\n";
+  } else {
+    text_ = "label";
+    for (std::size_t k = 0; k < problems; ++k) {
+      text_ += problems == 1 ? ",score" : "," + csv_text("score_" + name(model_.labels[k]));
+    }
+    for (std::size_t k = 0; k < labels && !likely_.empty(); ++k) {
+      text_ += "," + csv_text("probability_" + name(model_.labels[k]));
+    }
+    text_ += '\n';
+  }
+  const std::size_t rows = problems > 0 ? predictions_.scores.size() / problems : 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    if (!model_.regression()) {
+      if (!rejected(i)) text_ += csv_text(name(predictions_.labels[i]));
+      text_ += ',';
+    }
+    for (std::size_t k = 0; k < problems; ++k) {
+      if (k > 0) text_ += ',';
+      append(predictions_.scores[i * problems + k]);
+    }
+    for (std::size_t k = 0; k < labels && !likely_.empty(); ++k) {
+      text_ += ',';
+      append(likely_[i * labels + k]);
+    }
+    text_ += '\n';
+  }
+  return std::move(text_);
+}
+
+// A JSON object a line.
+std::string Table::json() {
+  const std::size_t problems = model_.problems.size(), labels = model_.labels.size();
+  const auto as_json = [&](std::int64_t label) { return Json(name(label)).dump(); };
+  std::vector<std::string> names;
+  for (const std::int64_t label : model_.labels) names.push_back(as_json(label));
+  const auto add_all = [&](const char* key, const double* numbers, std::size_t count) {
+    text_ += fmt::format(",\"{}\":{{", key);
+    for (std::size_t k = 0; k < count; ++k) {
+      if (k > 0) text_ += ',';
+      text_ += names[k] + ':';
+      append(numbers[k]);
+    }
+    text_ += '}';
+  };
+  const std::size_t rows = problems > 0 ? predictions_.scores.size() / problems : 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const double* const scores = predictions_.scores.data() + i * problems;
+    if (model_.regression()) {
+      text_ += "{\"prediction\":";
+      append(scores[0]);
+    } else {
+      text_ += "{\"label\":" + (rejected(i) ? "null" : as_json(predictions_.labels[i]));
+      if (problems == 1) {
+        text_ += ",\"score\":";
+        append(scores[0]);
+      } else {
+        add_all("scores", scores, problems);
+      }
+      if (!likely_.empty()) add_all("probabilities", likely_.data() + i * labels, labels);
+    }
+    text_ += "}\n";
+  }
+  return std::move(text_);
+}
+
 struct Predict {
   Reporter reporter;
   DataArguments data;
@@ -19,17 +123,22 @@ struct Predict {
   bool scores = false;
   int probabilities = 0;
   bool no_labels = false;
+  bool csv = false;
+  bool json = false;
   int threads = 0;
 
   int run();
   std::string format(const Model& model, const Predictions& predictions,
                      const std::vector<double>& likely) const;
+  void say_accuracy(const Model& model, const Dataset& rows, const Predictions& predictions) const;
 };
 
 // Numbers are printed so that reading them back gives the same double. With probabilities a first
 // line has the labels, as LIBLINEAR's program prints them.
 std::string Predict::format(const Model& model, const Predictions& predictions,
                             const std::vector<double>& likely) const {
+  if (csv) return Table(model, predictions, likely).csv();
+  if (json) return Table(model, predictions, likely).json();
   const std::size_t problems = model.problems.size(), labels = model.labels.size();
   std::string text;
   if (probabilities != 0) {
@@ -68,6 +177,24 @@ std::string Predict::format(const Model& model, const Predictions& predictions,
   return text;
 }
 
+// Of labels that cannot be the model's, which may stand for none, nothing is measured.
+void Predict::say_accuracy(const Model& model, const Dataset& rows,
+                           const Predictions& predictions) const {
+  if (Result<void> same = check_same_labels(model, rows); !same.ok()) {
+    reporter.warn({make_warning("data.label.mismatch",
+                                same.error().message + "; how many are right is not known")});
+    return;
+  }
+  std::size_t right = 0;
+  for (std::size_t i = 0; i < rows.rows(); ++i) {
+    const bool rejected = !predictions.rejected.empty() && predictions.rejected[i] != 0;
+    right += !rejected && predictions.labels[i] == rows.labels()[i];
+  }
+  reporter.log(fmt::format("accuracy {:.4f} % ({} of {})",
+                           100 * static_cast<double>(right) / static_cast<double>(rows.rows()),
+                           right, rows.rows()));
+}
+
 int Predict::run() {
   std::vector<std::string> inputs = data.inputs();
   inputs.push_back(model_path);
@@ -94,7 +221,7 @@ int Predict::run() {
   Result<OutputFile> out = OutputFile::create(output);
   if (!out.ok()) return reporter.fail(out.error(), "nothing predicted");
   std::vector<double> likely;
-  if (probabilities != 0) {
+  if (probabilities != 0 || ((csv || json) && has_probabilities(*model))) {
     Result<std::vector<double>> found = hinge::probabilities(*model, *predictions);
     if (!found.ok()) return reporter.fail(found.error(), "nothing predicted");
     likely = std::move(*found);
@@ -108,14 +235,7 @@ int Predict::run() {
     if (!metrics.ok()) return reporter.fail(metrics.error());
     reporter.log(regression_text(*metrics->regression));
   } else if (!no_labels) {
-    std::size_t right = 0;
-    for (std::size_t i = 0; i < rows->rows(); ++i) {
-      const bool rejected = !predictions->rejected.empty() && predictions->rejected[i] != 0;
-      right += !rejected && predictions->labels[i] == rows->labels()[i];
-    }
-    reporter.log(fmt::format("accuracy {:.4f} % ({} of {})",
-                             100 * static_cast<double>(right) / static_cast<double>(rows->rows()),
-                             right, rows->rows()));
+    say_accuracy(*model, *rows, *predictions);
   }
   return 0;
 }
@@ -172,7 +292,7 @@ Result<Dataset> load_for(const Model& model, DataArguments& data, bool labels, i
   std::string unseen;
   std::uint64_t count = 0;
   for (const LabelCount& c : rows->classes()) {
-    if (!labels || model.regression() ||
+    if (!labels || model.regression() || !check_same_labels(model, *rows).ok() ||
         std::ranges::find(model.labels, c.label) != model.labels.end())
       continue;
     count += c.rows;
@@ -206,13 +326,23 @@ void add_predict(CLI::App& app, Action& action) {
       ->type_name("0|1")
       ->check(CLI::Range(0, 1))
       ->excludes("--scores");
+  CLI::Option* csv = command->add_flag(
+      "--csv", predict->csv,
+      "a line of names, then one a row: label, scores, and probabilities if the model has them");
+  csv->excludes("--scores")->excludes("--probabilities");
+  command->add_flag("--json", predict->json, "the same as a JSON object a row")
+      ->excludes("--scores")
+      ->excludes("--probabilities")
+      ->excludes(csv);
   command->add_flag("--no-labels", predict->no_labels, "rows of DATA have no label");
   add_cost(*command, predict->cost);
   add_threads(*command, predict->threads);
   predict->data.add_to(*command, false);
   predict->replacing.add_to(*command);
   predict->reporter.add_to(*command);
-  command->footer("Example: hinge predict new.svm news.model labels.txt");
+  command->footer(
+      "Example: hinge predict new.svm news.model labels.txt\n"
+      "         hinge predict new.svm news.model labels.csv --csv");
   command->callback([predict, &action] { action = [predict] { return predict->run(); }; });
 }
 

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -458,6 +459,13 @@ Result<void> print(const std::string& text) {
   if (!out.ok()) return out.error();
   if (Result<void> written = out->write(text); !written.ok()) return written;
   return out->commit();
+}
+
+std::size_t line_width() {
+  constexpr std::size_t kUsual = 80;
+  winsize size = {};
+  const bool known = isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  return known && size.ws_col > 0 ? size.ws_col : kUsual;
 }
 
 ProgressLine::ProgressLine(bool enabled)

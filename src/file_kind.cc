@@ -112,6 +112,13 @@ bool is_native_model(std::string_view head) {
   return header_bytes(head) > head.size() || head.find(kModelFormat) != std::string_view::npos;
 }
 
+// What `predict` writes with --csv and --json.
+bool begins_like_table(std::string_view head) {
+  const std::string_view line = head.substr(0, head.find('\n'));
+  return line == "prediction" || line.starts_with("label,score") ||
+         line.starts_with("{\"prediction\":") || line.starts_with("{\"label\":");
+}
+
 // Of a file that begins with `head`.
 FileKind kind_of(std::string_view head, const std::string& path, const ClassNames& names) {
   if (looks_like_tensor_file(head, kDatasetFormat)) return FileKind::binary_rows;
@@ -119,6 +126,8 @@ FileKind kind_of(std::string_view head, const std::string& path, const ClassName
   if (is_native_model(head) || begins_like_liblinear(head)) return FileKind::model;
   if (head.starts_with("{\"seconds\":")) return FileKind::trace;
   if (head.starts_with("<svg ")) return FileKind::figure;
+  if (head.starts_with("curve,class,threshold,")) return FileKind::curves;
+  if (begins_like_table(head)) return FileKind::predictions;
   if (head.find('\0') != std::string_view::npos) return FileKind::other;
   if (head.size() == kHeadBytes) {  // only whole lines, or whole words of a long one
     const std::size_t end = head.rfind('\n');
@@ -160,6 +169,8 @@ std::string_view to_string(FileKind kind) {
       return "a trace";
     case FileKind::figure:
       return "an SVG figure";
+    case FileKind::curves:
+      return "a table of curves";
     case FileKind::other:
       break;
   }

@@ -38,6 +38,7 @@ LAYERS = {
     "solve/planes": BELOW_SOLVERS,
     "solve/pegasos": BELOW_SOLVERS,
     "model": {"base", "files", "simd", "data", "objective", "proof"},
+    "metrics": {"base", "simd", "data", "objective", "model"},
     "train": BELOW_SOLVERS | {"proof", "model"},
     "tune": BELOW_SOLVERS | {"proof", "model", "train"},
     "compare": BELOW_SOLVERS | {"proof", "model", "train"},

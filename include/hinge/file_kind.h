@@ -19,9 +19,10 @@ enum class FileKind : std::uint8_t {
   checkpoint,   // of a training
   rows,         // libsvm text
   binary_rows,  // a binary data set, or a cache
-  predictions,  // lines of a label and of numbers, and no index:value anywhere
+  predictions,  // lines of a label and of numbers, and no index:value anywhere; predict's CSV, JSON
   trace,        // of a training: JSON, a record a line
   figure,       // SVG
+  curves,       // CSV of points, of evaluate
   other,
 };
 

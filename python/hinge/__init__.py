@@ -11,7 +11,8 @@ True
 Estimators: :class:`LinearSVC`, :class:`LogisticRegression`, :class:`LinearSVR` and
 :class:`PegasosClassifier`, with the manners of scikit-learn.
 Data: :func:`load_svmlight_file`, :class:`Dataset`. Models: :func:`read_model`, :class:`Model`,
-:func:`verify`, which recomputes a certificate from the data. :func:`plot_trace` draws how a fit went.
+:func:`verify`, which recomputes a certificate from the data, :func:`evaluate` and
+:func:`curves`, which say how well one predicts. :func:`plot_trace` draws how a fit went.
 :mod:`hinge.errors` has the exceptions. docs/python.md tells more.
 """
 
@@ -24,6 +25,7 @@ from ._core import __version__
 from .data import Dataset, load_svmlight_file
 from .errors import (CorruptError, DataError, Error, FileError, HingeWarning, InternalError, NumericError, OutOfMemory,
                      Unavailable, UsageError)
+from .metrics import curves, evaluate
 from .model import Certificate, Model, Verification, read_model, verify
 from .plot import plot_trace
 
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Certificate", "CorruptError", "DataError", "Dataset", "Error", "FileError", "HingeWarning", "InternalError",
            "LinearSVC", "LinearSVR", "LogisticRegression", "Model", "NumericError", "OutOfMemory", "PegasosClassifier", "Unavailable", "UsageError",
-           "Verification", "__version__", "errors", "load_svmlight_file", "plot_trace", "read_model", "verify"]
+           "Verification", "__version__", "curves", "errors", "evaluate", "load_svmlight_file", "plot_trace", "read_model", "verify"]
 
 # scikit-learn takes ten times as long to import as the rest: only who wants estimators waits for it.
 _ESTIMATORS = {"LinearSVC": "linear_svc", "LinearSVR": "linear_svr", "LogisticRegression": "logistic_regression",

@@ -116,6 +116,10 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
     {"data.label.kind", kData, "The labels are of another kind than is needed.",
      "Training takes classes, whole numbers or names, and with a --loss of regression real "
      "targets or whole numbers; a model of named classes is evaluated on named classes."},
+    {"data.label.mismatch", kData, "The labels of the rows cannot be those of the model.",
+     "The model knows none of them, or both have two labels, which are not the same, such as 0 and "
+     "1 "
+     "beside -1 and 1. Give the rows the labels the model was trained on."},
     {"data.label.multi", kData, "A row has several labels.",
      "hinge learns one label a row; train one model per label instead."},
     {"data.label.name", kData, "The name of a class cannot be used.",

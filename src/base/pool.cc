@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <system_error>
@@ -29,77 +30,129 @@ int available_cores() {
 
 namespace {
 
-// How long a thread looks out for what it waits for before it sleeps. To wake it takes the kernel
-// some 50 microseconds on 16 cores, and runs of a solver follow each other at such distances.
-constexpr std::chrono::microseconds kLookOut{60};
+// A thread that waits looks again and again for so long before it goes to sleep: waking one takes
+// several times as long as the pieces of work that solvers cut.
+constexpr auto kAlert = std::chrono::microseconds(50);
+constexpr int kLooks = 32;  // between two looks at the clock
+constexpr std::size_t kLine = 64;
 
-void relax() {
+void breathe() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
 #endif
 }
 
-// Until done(), or until that took long: false.
+// Looks until it is done() or kAlert has passed; returns whether it is.
 template <class Done>
-bool look_out(const Done& done) {
-  constexpr int kLooks = 32;  // between two looks at the clock
-  const auto start = std::chrono::steady_clock::now();
+bool watch(const Done& done) {
+  if (done()) return true;
+  const auto end = std::chrono::steady_clock::now() + kAlert;
   do {
-    for (int k = 0; k < kLooks; ++k) {
+    for (int look = 0; look < kLooks; ++look) {
+      breathe();
       if (done()) return true;
-      relax();
     }
-  } while (std::chrono::steady_clock::now() - start < kLookOut);
+  } while (std::chrono::steady_clock::now() < end);
   return false;
 }
 
 }  // namespace
 
-// One job at a time. `state` says all that threads must agree on: which job it is, whether it is
-// open, which it is while there may be blocks left, and how many workers are at it. What the job is
-// changes only while it is not open and nobody is at it. `next` hands out its blocks. Sleeping is
-// under the mutex: who is about to sleep looks at `state` once more, and who has changed it looks
-// for sleepers.
+// One job at a time. Each thread that is to work at it has a share of its blocks, neighbours, and
+// takes those of others when it is through with them: so a thread mostly gets the same blocks of
+// one job after another, and finds in its cache what it left there.
 struct Pool::Shared {
-  static constexpr std::uint64_t kInside = (std::uint64_t{1} << 16) - 1, kOpen = kInside + 1,
-                                 kJob = kOpen << 1;
+  struct alignas(kLine) Share {
+    std::atomic<std::size_t> next{0};
+    std::size_t end = 0;
+  };
+  struct alignas(kLine) Seat {  // where a worker sleeps
+    std::mutex mutex;
+    std::condition_variable wake;
+    std::atomic<bool> asleep{false};
+  };
+  // What `state` is made of: the number of the job, whether workers may still come, and how many
+  // are at it.
+  static constexpr std::uint64_t kJob = 1 << 17, kOpen = 1 << 16, kInside = kOpen - 1;
 
-  std::mutex mutex;
-  std::condition_variable work;
-  std::condition_variable done;
-  std::vector<std::thread> workers;
+  explicit Shared(std::size_t wanted) : seats(wanted + 1), shares(wanted + 1) {}
+
+  std::vector<std::thread> workers;  // that of seat 1 comes first; seat 0 is the caller's
+  std::vector<Seat> seats;
   int missing = 0;
-  bool looks_out = false;               // there is a core for every thread
-  std::atomic<std::uint64_t> state{0};  // job * kJob + open * kOpen + workers at it
-  std::atomic<bool> quit{false};
-  std::atomic<bool> caller_sleeps{false};
-  std::size_t sleepers = 0;  // workers
-  int shunned = -1;          // the core where no worker runs
+  bool alert = false;  // who waits looks for a while before it sleeps: there is a core for each
+  int shunned = -1;    // the core where no worker runs
 
-  std::size_t blocks = 0;
+  alignas(kLine) std::atomic<std::uint64_t> state{0};
+  alignas(kLine) std::atomic<bool> quit{false};
+  std::atomic<bool> caller_sleeps{false};
+  std::mutex mutex;
+  std::condition_variable done;
+
+  std::atomic<std::size_t> width{0};  // so many threads are to work at the job
+  std::vector<Share> shares;
   const std::function<void(std::size_t)>* job = nullptr;
   const Pool* pool = nullptr;
-  std::atomic<std::size_t> next{0};
-  std::atomic<bool> failed{false};
-  std::size_t failed_block = 0;
+  std::atomic<std::size_t> failed_block{kNone};  // the lowest that has
   std::exception_ptr failure;
 
-  void take_blocks() {
-    while (!failed.load(std::memory_order_relaxed)) {
-      const std::size_t block = next.fetch_add(1, std::memory_order_relaxed);
-      if (block >= blocks) return;
+  static constexpr std::size_t kNone = SIZE_MAX;
+
+  void take_blocks(std::size_t seat) {
+    const std::size_t count = width.load(std::memory_order_relaxed);
+    for (std::size_t n = 0; n < count; ++n) take_share(shares[(seat + n) % count]);
+  }
+
+  void take_share(Share& share) {
+    while (share.next.load(std::memory_order_relaxed) < share.end) {
+      const std::size_t block = share.next.fetch_add(1, std::memory_order_relaxed);
+      // Those below one that failed are done all the same: the first to fail is told.
+      if (block >= share.end || block > failed_block.load(std::memory_order_relaxed)) return;
       try {
         pool->poll();
         (*job)(block);
       } catch (...) {
         const std::lock_guard lock(mutex);
-        if (!failure || block < failed_block) {
+        if (block < failed_block.load(std::memory_order_relaxed)) {
           failure = std::current_exception();
-          failed_block = block;
+          failed_block.store(block, std::memory_order_relaxed);
         }
-        failed.store(true, std::memory_order_relaxed);
       }
     }
+  }
+
+  void begin(std::size_t blocks, const std::function<void(std::size_t)>& f, const Pool& of) {
+    const std::size_t count = std::min(blocks, workers.size() + 1);
+    for (std::size_t k = 0; k < count; ++k) {
+      shares[k].next.store(blocks * k / count, std::memory_order_relaxed);
+      shares[k].end = blocks * (k + 1) / count;
+    }
+    width.store(count, std::memory_order_relaxed);
+    job = &f;
+    pool = &of;
+    failed_block.store(kNone, std::memory_order_relaxed);
+    failure = nullptr;
+    state.store((state.load() / kJob + 1) * kJob + kOpen);
+    for (std::size_t seat = 1; seat < count; ++seat) wake(seats[seat]);
+  }
+
+  static void wake(Seat& seat) {
+    if (!seat.asleep.load()) return;
+    const std::lock_guard lock(seat.mutex);
+    seat.wake.notify_one();
+  }
+
+  // Who has not yet come by now finds nothing to do, and is not waited for.
+  void end() {
+    state.fetch_and(~kOpen);
+    const auto over = [&] { return (state.load() & kInside) == 0; };
+    if (alert ? watch(over) : over()) return;
+    std::unique_lock lock(mutex);
+    caller_sleeps.store(true);
+    done.wait(lock, over);
+    caller_sleeps.store(false);
   }
 
   // Workers run anywhere but on the core of the thread that calls, where there is a core for each.
@@ -118,65 +171,31 @@ struct Pool::Shared {
     shunned = core;
   }
 
-  static std::uint64_t job_of(std::uint64_t state) { return state / kJob; }
-
-  void open_job() {
-    state.store((job_of(state.load(std::memory_order_relaxed)) + 1) * kJob + kOpen);
-    std::size_t wake = 0, asleep = 0;
-    {
-      const std::lock_guard lock(mutex);
-      // Who does not sleep will see it; `blocks - 1` are left for workers.
-      asleep = sleepers;
-      const std::size_t awake = workers.size() - asleep;
-      wake = std::min(asleep, blocks - 1 - std::min(awake, blocks - 1));
-    }
-    if (wake == 0) return;
-    if (wake == asleep) {
-      work.notify_all();
-    } else {
-      for (std::size_t k = 0; k < wake; ++k) work.notify_one();
-    }
-  }
-
-  // Who has not come by now finds nothing to do, and is not waited for.
-  void close_job() {
-    state.fetch_and(~kOpen);
-    const auto alone = [this] { return (state.load() & kInside) == 0; };
-    if (alone() || (looks_out && look_out(alone))) return;
-    std::unique_lock lock(mutex);
-    caller_sleeps = true;
-    done.wait(lock, alone);
-    caller_sleeps = false;
-  }
-
-  bool enter(std::uint64_t job_number) {
-    std::uint64_t now = state.load();
-    while (job_of(now) == job_number && (now & kOpen) != 0) {
-      if (state.compare_exchange_weak(now, now + 1)) return true;
-    }
-    return false;
-  }
-  void leave() {
-    if ((state.fetch_sub(1) & kInside) != 1 || !caller_sleeps) return;
-    const std::lock_guard lock(mutex);
-    done.notify_one();
-  }
-
-  void worker_loop() {
-    std::uint64_t seen = 0;
-    const auto called = [&] { return quit || job_of(state.load()) != seen; };
+  void worker_loop(std::size_t own_seat) {
+    Seat& seat = seats[own_seat];
+    std::uint64_t seen = 0;  // the number of the last job
+    const auto called = [&] { return state.load() / kJob != seen || quit.load(); };
     while (true) {
-      if (!looks_out || !look_out(called)) {
-        std::unique_lock lock(mutex);
-        ++sleepers;
-        work.wait(lock, called);
-        --sleepers;
+      if (!(alert && watch(called))) {
+        std::unique_lock lock(seat.mutex);
+        seat.asleep.store(true);
+        seat.wake.wait(lock, called);
+        seat.asleep.store(false);
       }
-      if (quit) return;
-      seen = job_of(state.load());
-      if (!enter(seen)) continue;
-      take_blocks();
-      leave();
+      if (quit.load()) return;
+      std::uint64_t now = state.load();
+      seen = now / kJob;
+      if (own_seat >= width.load(std::memory_order_relaxed)) continue;
+      while ((now & kOpen) != 0 && now / kJob == seen) {
+        if (!state.compare_exchange_weak(now, now + 1)) continue;
+        take_blocks(own_seat);
+        const bool last = (state.fetch_sub(1) & kInside) == 1;
+        if (last && caller_sleeps.load()) {
+          const std::lock_guard lock(mutex);
+          done.notify_one();
+        }
+        break;
+      }
     }
   }
 };
@@ -191,11 +210,8 @@ Pool::~Pool() {
     static_cast<void>(shared_.release());
     return;
   }
-  {
-    const std::lock_guard lock(shared_->mutex);
-    shared_->quit = true;  // seen by who is about to sleep, too
-  }
-  shared_->work.notify_all();
+  shared_->quit.store(true);
+  for (Shared::Seat& seat : shared_->seats) Shared::wake(seat);
   for (std::thread& worker : shared_->workers) worker.join();
 }
 
@@ -206,14 +222,15 @@ int Pool::missing() const {
 void Pool::start() {
   if (shared_ && owner_ == getpid()) return;
   static_cast<void>(shared_.release());  // null, or the parent's: see ~Pool
-  shared_ = std::make_unique<Shared>();
-  owner_ = getpid();
   const auto wanted = static_cast<std::size_t>(threads_ - 1);
-  shared_->looks_out = threads_ <= available_cores();
+  shared_ = std::make_unique<Shared>(wanted);
+  shared_->alert = threads_ <= available_cores();
+  owner_ = getpid();
   shared_->workers.reserve(wanted);
   try {
     while (shared_->workers.size() < wanted) {
-      shared_->workers.emplace_back([shared = shared_.get()] { shared->worker_loop(); });
+      const std::size_t seat = shared_->workers.size() + 1;
+      shared_->workers.emplace_back([shared = shared_.get(), seat] { shared->worker_loop(seat); });
     }
   } catch (const std::system_error&) {
     shared_->missing = static_cast<int>(wanted - shared_->workers.size());
@@ -230,19 +247,11 @@ void Pool::run(std::size_t blocks, const std::function<void(std::size_t)>& f) {
   }
   start();
   Shared& shared = *shared_;
-  shared.blocks = blocks;
-  shared.job = &f;
-  shared.pool = this;
-  shared.next.store(0, std::memory_order_relaxed);
-  shared.failed.store(false, std::memory_order_relaxed);
-  shared.failure = nullptr;
   shared.make_way();
-  shared.open_job();
-  shared.take_blocks();
-  shared.close_job();
-  if (shared.failure) {
-    std::rethrow_exception(std::exchange(shared.failure, nullptr));
-  }
+  shared.begin(blocks, f, *this);
+  shared.take_blocks(0);
+  shared.end();
+  if (shared.failure) std::rethrow_exception(std::exchange(shared.failure, nullptr));
 }
 
 }  // namespace hinge

@@ -6,9 +6,9 @@
 // order.
 //
 // The first exception (of the lowest block that threw) is thrown on by run(); blocks not yet begun
-// are skipped. Where threads cannot be started, the pool works with fewer, down to the calling one.
-// A forked child starts new threads on first use. Only one run() at a time. Where every thread can
-// have a core, workers keep off the caller's, and look out for the next run() before they sleep.
+// are skipped. Where threads cannot be started, the pool works with fewer, down to the calling
+// thread. In a forked child the pool starts new threads on first use. Only one run() at a time.
+// Where every thread can have a core, workers are kept off the one that the calling thread is on.
 //
 // A pool may know a stop token. Before each block it is asked, and run() ends with Interrupted, so
 // that all work cut into blocks can be stopped without a word about it where the work is described.

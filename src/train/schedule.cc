@@ -53,6 +53,13 @@ class Path {
   std::size_t size() const { return slots_.size(); }
   std::size_t at(std::size_t turn) const { return order_[turn]; }
 
+  // The turns in their order, whatever order a pool takes its blocks in: whoever waits, waits for
+  // costs whose turn was before, and these have begun.
+  std::size_t next_turn() {
+    const std::lock_guard lock(mutex_);
+    return turns_++;
+  }
+
   // Returns where the cost begins whose turn it is, or none if there will be no model. Abreast, it
   // waits for the neighbours, and for a place among those that run at the same time.
   std::optional<WarmStarts> enter(std::size_t turn) {
@@ -162,6 +169,7 @@ class Path {
   std::condition_variable changed_;
   std::vector<PathSlot> slots_;  // by cost
   std::size_t running_ = 0;
+  std::size_t turns_ = 0;
   WitnessBudget witnesses_;
 };
 
@@ -190,7 +198,7 @@ std::vector<TrainReport> schedule(const Plan& plan, Run& run) {
   };
   if (path.abreast()) {
     const Pool::Grace unhurried(run.pool, Pool::Grace::kForever);  // each is asked to end by itself
-    run.pool.run(path.size(), [&](std::size_t turn) { train_next(turn); });
+    run.pool.run(path.size(), [&](std::size_t) { train_next(path.next_turn()); });
     path.share_seconds_since(last);
   } else {
     for (std::size_t turn = 0; turn < path.size() && train_next(turn); ++turn) {

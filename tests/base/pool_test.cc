@@ -222,13 +222,29 @@ TEST(Pool, LowestBlockThatThrewWins) {
   for (int round = 0; round < 200; ++round) {
     std::latch all(4);  // all four blocks have begun, so all four throw
     try {
-      pool.run(1000, [&](std::size_t block) {
+      pool.run(4, [&](std::size_t block) {
         all.arrive_and_wait();
         throw block;
       });
       ADD_FAILURE() << "nothing was thrown";
     } catch (const std::size_t block) {
       ASSERT_EQ(block, 0U);
+    }
+  }
+}
+
+// Also where a higher one threw long before it began.
+TEST(Pool, LowestBlockThatThrowsWinsWheneverItBegins) {
+  Pool pool(4);
+  for (int round = 0; round < 200; ++round) {
+    try {
+      pool.run(1000, [&](std::size_t block) {
+        if (block == 100) std::this_thread::sleep_for(std::chrono::microseconds(50));
+        if (block == 101 || block >= 700) throw block;
+      });
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::size_t block) {
+      ASSERT_EQ(block, 101U);
     }
   }
 }

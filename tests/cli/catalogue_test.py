@@ -672,6 +672,18 @@ class Labels(Scenes):
         self.assertSays(run, rf"hinge: warning: {count} .* 7 \[data\.label\.unseen\]")
         self.assertGreaterEqual(run.json["error"], count / 200 - 1e-12)
 
+    def test_L15_labels_of_another_kind(self):
+        self.hinge("train", "d.svm", "m")
+        self.write("e.svm", re.sub(r"(?m)^-1 ", "0 ", TEXT))
+        run = self.hinge("evaluate", "e.svm", "m", code=65)
+        self.assertSays(run, r"e\.svm: error: the rows have the labels 0, 1, the model -1, 1 \[data\.label\.mismatch\]")
+        self.assertSays(run, r"e\.svm: help: .*if 0 means -1: sed 's/\^0 /-1 /' DATA")
+        self.write("f.svm", re.sub(r"(?m)^0 ", "-1 ", self.read("e.svm").decode()))
+        self.hinge("evaluate", "f.svm", "m")
+        run = self.hinge("predict", "e.svm", "m")
+        self.assertSays(run, r"hinge: warning: .* how many are right is not known \[data\.label\.mismatch\]")
+        self.assertNotIn("accuracy", run.err)
+
     def test_L13_no_labels(self):
         self.hinge("train", "d.svm", "m")
         self.write("n.svm", joined(lambda line: line.split(" ", 1)[1]))

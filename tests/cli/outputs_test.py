@@ -78,6 +78,9 @@ class OutputTest(CommandCase):
 ROWS = "# two rows\n1 1:1 3:0.5\n-1 2:1\n"
 PREDICTIONS = "1\n-1 0.25\nnone\n"
 TRACE = '{"seconds":0.1,"primal":2}\n'
+PREDICTED_CSV = "label,score\n1,0.5\n"
+PREDICTED_JSON = '{"label":"1","score":0.5}\n'
+CURVES = "curve,class,threshold,x,y,rows\nroc,1,inf,0,0,0\n"
 FIGURE = '<svg xmlns="http://www.w3.org/2000/svg"></svg>\n'
 NOTES = "Rows came from the shop, see there.\n"
 TABLE = "1,0.5,2\n-1,0.25,1\n"
@@ -89,7 +92,8 @@ WRITERS = (("train d.svm -o OUT", OLD_MODEL), ("train d.svm other --trace OUT", 
            ("convert m OUT", OLD_MODEL), ("convert d.svm OUT --to binary", None), ("convert d.hinge OUT --to text", None),
            ("generate OUT --rows 5", ROWS), ("split d.svm OUT rest --test 0.5", None),
            ("split d.svm rest OUT --test 0.5", None), ("compare d.svm --solvers dual --svg OUT", FIGURE),
-           ("stream --lambda 0.1 OUT", OLD_MODEL), ("stream --lambda 0.1 --predictions OUT", PREDICTIONS))
+           ("stream --lambda 0.1 OUT", OLD_MODEL), ("stream --lambda 0.1 --predictions OUT", PREDICTIONS),
+           ("evaluate d.svm m --curve OUT", CURVES))
 
 
 class ReplaceTest(CommandCase):
@@ -113,7 +117,7 @@ class ReplaceTest(CommandCase):
     def test_every_kind_over_every_kind(self):
         binary = self.read("d.hinge")
         for command, own in WRITERS:
-            for content in (ROWS, OLD_MODEL, PREDICTIONS, TRACE, FIGURE, NOTES, TABLE, LATE, binary):
+            for content in (ROWS, OLD_MODEL, PREDICTIONS, TRACE, FIGURE, CURVES, NOTES, TABLE, LATE, binary):
                 with self.subTest(command, content=content[:20]):
                     own_kind = content == own or (content is binary and "--to binary" in command)
                     run = self.out(command, content, 0 if own_kind else 73)
@@ -122,6 +126,13 @@ class ReplaceTest(CommandCase):
             with self.subTest(command):
                 self.out(command, "", 0)
                 self.out(command, ROWS, 0, "--force")
+
+    def test_forms_of_predictions(self):
+        for written in ("", "--csv", "--json"):
+            for content in (PREDICTIONS, PREDICTED_CSV, PREDICTED_JSON):
+                self.out(f"predict d.svm m OUT {written}", content, 0)
+        for content in (PREDICTED_CSV, PREDICTED_JSON, CURVES):
+            self.out("generate OUT --rows 5", content, 73)
 
     def test_text_of_text(self):
         """convert *.svm, of two files: the second is no copy of the first yet."""

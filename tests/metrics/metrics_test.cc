@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -66,7 +67,7 @@ double auc_by_pairs(const LabelList& truth, const Scores& scores) {
       sum += scores[i] > scores[j] ? 1.0 : scores[i] == scores[j] ? 0.5 : 0.0;
     }
   }
-  return pairs > 0 ? sum / pairs : 0.5;
+  return sum / pairs;
 }
 
 // Average precision by its definition: over the thresholds, precision times what recall gains.
@@ -151,6 +152,7 @@ TEST(Metrics, RankingAgreesWithItsDefinition) {
       scores.push_back(static_cast<double>(random.below(levels)) - 2);
     }
     truth[0] = 1;
+    truth[1] = -1;
     const Metrics m = measure_binary(truth, scores);
     EXPECT_NEAR(m.auc, auc_by_pairs(truth, scores), 1e-12) << round;
     EXPECT_NEAR(m.average_precision, precision_by_thresholds(truth, scores), 1e-12) << round;
@@ -162,15 +164,19 @@ TEST(Metrics, OneClassInTheData) {
   EXPECT_DOUBLE_EQ(positive.accuracy, 2.0 / 3);
   EXPECT_DOUBLE_EQ(positive.precision, 1);
   EXPECT_DOUBLE_EQ(positive.recall, 2.0 / 3);
-  EXPECT_EQ(positive.auc, 0.5);
+  EXPECT_TRUE(std::isnan(positive.auc));
+  EXPECT_EQ(positive.balanced_accuracy, positive.recall);  // of the one class that occurs
   EXPECT_EQ(positive.labels, (LabelList{-1, 1}));
   const Metrics negative = measure_binary({-1, -1}, {1, -2});
   EXPECT_DOUBLE_EQ(negative.accuracy, 0.5);
-  EXPECT_EQ(negative.precision, 0);  // 0 of 1
-  EXPECT_EQ(negative.recall, 0);     // 0 of 0
+  EXPECT_EQ(negative.precision, 0);          // 0 of 1
+  EXPECT_TRUE(std::isnan(negative.recall));  // 0 of 0
   EXPECT_EQ(negative.f1, 0);
-  EXPECT_EQ(negative.auc, 0.5);
-  EXPECT_EQ(negative.average_precision, 0);
+  EXPECT_TRUE(std::isnan(negative.auc));
+  EXPECT_TRUE(std::isnan(negative.average_precision));
+  const Metrics silent = measure_binary({-1, -1}, {-1, -2});
+  EXPECT_TRUE(std::isnan(silent.precision) && std::isnan(silent.f1));
+  EXPECT_EQ(silent.accuracy, 1);
 }
 
 TEST(Metrics, AllRowsPositiveIsPerfectAveragePrecision) {
@@ -185,6 +191,32 @@ TEST(Metrics, LabelsTheModelDoesNotKnow) {
   EXPECT_EQ(m.confusion, (Table{{1, 0, 0}, {0, 1, 0}, {1, 1, 0}}));
   EXPECT_DOUBLE_EQ(m.precision, 0.5);
   EXPECT_DOUBLE_EQ(m.recall, 1);
+}
+
+TEST(Metrics, LabelsThatCannotBeTheModels) {
+  const auto check = [](const LabelList& known, const LabelList& truth) {
+    return check_same_labels(model_of(known), rows_with(truth));
+  };
+  for (const LabelList& truth : {LabelList{0, 1}, LabelList{0, 0}, LabelList{2, 1}, LabelList{7}}) {
+    const Result<void> same = check({1, -1}, truth);
+    ASSERT_FALSE(same.ok()) << truth[0];
+    EXPECT_EQ(same.error().id, "data.label.mismatch");
+    Predictions predictions;
+    predictions.labels.assign(truth.size(), 1);
+    predictions.scores.assign(truth.size(), 1);
+    const Result<Metrics> m = evaluate(model_of({1, -1}), rows_with(truth), predictions);
+    ASSERT_FALSE(m.ok());
+    EXPECT_EQ(m.error().id, "data.label.mismatch");
+    EXPECT_FALSE(curves(model_of({1, -1}), rows_with(truth), predictions).ok());
+  }
+  EXPECT_NE(check({1, -1}, {0, 1}).error().help.find("sed 's/^0 /-1 /'"), std::string::npos);
+  EXPECT_NE(check({1, 2, 3}, {4, 5}).error().message.find("4, 5, the model 1, 2, 3"),
+            std::string::npos);
+  for (const LabelList& truth :
+       {LabelList{}, LabelList{1}, LabelList{1, -1}, LabelList{1, -1, 4}}) {
+    EXPECT_TRUE(check({1, -1}, truth).ok());
+  }
+  EXPECT_TRUE(check({1, 2, 3}, {1, 4}).ok());  // a warning's matter
 }
 
 // Classes 1, 2, 3; the scores of a row stand in that order.
@@ -215,6 +247,42 @@ TEST(Metrics, ThreeClassesByHand) {
   EXPECT_DOUBLE_EQ(m.average_precision, (1.0 + (1.0 + 2.0 / 3) / 2 + 1.0) / 3);
 }
 
+TEST(Metrics, EachClassByHand) {
+  const ThreeClasses given;
+  const Metrics m = measure(model_of({1, 2, 3}), given.truth, given.predictions);
+  ASSERT_EQ(m.classes.size(), 3U);
+  EXPECT_EQ(m.classes[1].label, 2);
+  EXPECT_EQ(m.classes[1].rows, 2U);
+  EXPECT_EQ(m.classes[1].said, 2U);
+  EXPECT_DOUBLE_EQ(m.classes[1].precision, 1.0 / 2);
+  EXPECT_DOUBLE_EQ(m.classes[1].auc, 5.0 / 6);
+  EXPECT_DOUBLE_EQ(m.balanced_accuracy, m.recall);
+  EXPECT_DOUBLE_EQ(m.macro.f1, m.f1);
+  EXPECT_DOUBLE_EQ(m.weighted.precision, (2 * 1.0 + 2 * 0.5 + 1 * 0.5) / 5);
+  EXPECT_DOUBLE_EQ(m.weighted.recall, m.accuracy);  // as it always is
+  EXPECT_FALSE(m.probabilities.has_value());
+}
+
+TEST(Metrics, ProbabilitiesByHand) {
+  Model model = model_of({1, -1});
+  model.origin.loss = LossKind::logistic;
+  Predictions predictions;
+  predictions.labels = {1, 1, -1};
+  predictions.scores = {std::log(3.0), std::log(4.0), -std::log(4.0)};  // 0.75, 0.8, 0.2
+  const Metrics m = measure(model, {1, -1, -1}, predictions);
+  ASSERT_TRUE(m.probabilities.has_value());
+  EXPECT_NEAR(m.probabilities->log_loss, -(std::log(0.75) + std::log(0.2) + std::log(0.8)) / 3,
+              1e-14);
+  EXPECT_NEAR(m.probabilities->brier, (0.0625 + 0.64 + 0.04) / 3, 1e-14);
+  // One bin has 0.75 and 0.8, and one hit; another has 0.2 and none.
+  EXPECT_NEAR(m.probabilities->calibration_error, (0.55 + 0.2) / 3, 1e-14);
+  const Metrics unseen = measure(model, {1, -1, 4}, predictions);
+  EXPECT_TRUE(std::isnan(unseen.probabilities->log_loss));
+  // What was thought impossible counts as 2^-52.
+  const Metrics sure = measure(model, {-1}, {.labels = {1}, .rejected = {}, .scores = {1e5}});
+  EXPECT_DOUBLE_EQ(sure.probabilities->log_loss, 52 * std::log(2.0));
+}
+
 TEST(Metrics, MeansAreOverClassesThatOccur) {
   Predictions predictions;
   predictions.labels = {1, 2};
@@ -232,6 +300,8 @@ TEST(Metrics, RejectedRowsAreErrors) {
   given.predictions.rejected = {0, 0, 1, 0, 0};
   const Metrics m = measure(model_of({1, 2, 3}), given.truth, given.predictions);
   EXPECT_EQ(m.rejected, 1U);
+  EXPECT_EQ(m.classes[1].rejected, 1U);
+  EXPECT_EQ(m.classes[1].rows, 2U);
   EXPECT_DOUBLE_EQ(m.accuracy, 2.0 / 5);
   EXPECT_DOUBLE_EQ(m.error, 3.0 / 5);
   EXPECT_EQ(m.confusion, (Table{{1, 1, 0}, {0, 0, 1}, {0, 0, 1}}));
