@@ -98,8 +98,9 @@ class Passes {
       add_up_groups(count, groups, row, a, w);
       return;
     }
-    if (worth_sharing(count) && owners_.empty()) share_columns();
-    if (!worth_sharing(count) || owners_.size() <= 2) {
+    const bool shared = size() >= kNumbersToOwn && worth_sharing(count);
+    if (shared && owners_.empty()) share_columns();
+    if (!shared || owners_.size() <= 2) {
       add_rows(0, count, row, a, w);
       return;
     }
@@ -125,13 +126,13 @@ class Passes {
   // A sum is one over at most so many groups of rows, of so many entries for each number of a
   // group's vector, which all together have at most so many numbers. Adding the vectors up takes
   // about a tenth of a sum of the fewest such entries.
-  static constexpr std::uint64_t kMostGroups = 32, kEntriesANumber = 4,
+  static constexpr std::uint64_t kMostGroups = 32, kEntriesANumber = 3,
                                  kNumbersOfGroups = std::uint64_t{1} << 22;
   // Numbers of these vectors that are added up at a time.
   static constexpr std::size_t kNumbersAtATime = 2048;
-  // A thread that owns some columns has at least so many entries of a row, on average: each of them
-  // looks at every row.
-  static constexpr std::uint64_t kEntriesOfOwner = 16;
+  // From so many numbers on, where there may be few groups or none, threads own columns instead.
+  // One has at least so many entries of a row, on average: each of them looks at every row.
+  static constexpr std::uint64_t kNumbersToOwn = std::uint64_t{1} << 19, kEntriesOfOwner = 16;
 
   std::uint64_t mean_entries() const { return m_.nonzeros() / std::max<std::uint64_t>(1, m_.rows); }
   std::uint64_t operations(std::uint64_t count) const {

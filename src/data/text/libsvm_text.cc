@@ -1,7 +1,8 @@
 // Reads libsvm text with several threads.
 //
 // One thread at a time takes the next chunk of whole lines from the input (text_chunks.h), so
-// files, pipes and anything else that yields bytes in order are read the same way. Chunks are
+// files, pipes and anything else that yields bytes in order are read the same way; of a plain file
+// it only takes the place, and all read at once. Chunks are
 // parsed in parallel (text_row.h) into small batches that stay in the cache, and get their places
 // in the final arrays in their order (Assembly); then they are copied there in parallel. Nothing
 // depends on the number of threads: not the arrays, not which errors are reported, not their line
@@ -338,6 +339,13 @@ class TextReader {
           if (!feeder_.next(piece->chunk)) return;
         } catch (Failure& thrown) {
           if (thrown.error.id == "run.interrupted") throw;
+          piece->failure = std::move(thrown.error);
+        }
+      }
+      if (!piece->failure) {
+        try {
+          Feeder::read(piece->chunk);
+        } catch (Failure& thrown) {
           piece->failure = std::move(thrown.error);
         }
       }

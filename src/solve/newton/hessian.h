@@ -108,7 +108,7 @@ class NewtonHessian {
 
  private:
   using Term = NewtonSystem::Term;
-  struct Block {
+  struct alignas(NewtonTuning::kLine) Block {
     std::vector<Term> terms;  // rows between their bounds
     std::vector<Term> flips;  // that the sum lacks, or has too many
     std::vector<double> sum;

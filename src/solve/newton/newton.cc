@@ -38,13 +38,15 @@ class Newton {
         pool_(pool),
         best_w_(problem.dimension()),
         joined_(m.rows) {
-    std::vector<double> parts((m.rows + Tuning::kRowsOfBlock - 1) / Tuning::kRowsOfBlock);
+    std::vector<double> parts(blocks_of_all());
     for_all_rows([&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
+      double sum = 0;
       for (std::uint64_t i = begin; i < end; ++i) {
         double margin = 0;
         if constexpr (Loss::kRegression) margin = -problem.targets[i];
-        parts[block] += problem.upper(i) * loss_.value(margin);
+        sum += problem.upper(i) * loss_.value(margin);
       }
+      parts[block] = sum;
     });
     for (const double part : parts) primal_ += part;
   }
@@ -94,12 +96,15 @@ class Newton {
   }
 
  private:
+  std::size_t blocks_of_all() const {
+    return (m_.rows + Tuning::kRowsOfBlock - 1) / Tuning::kRowsOfBlock;
+  }
   // f(block, begin, end) of blocks of all rows, to the end whatever signal comes.
   template <class F>
-  void for_all_rows(const F& f) {
+  void for_all_rows(const F& f) const {
     const Pool::Grace whole(pool_, Pool::Grace::kForever);
     constexpr std::uint64_t kRows = Tuning::kRowsOfBlock;
-    pool_.run((m_.rows + kRows - 1) / kRows, [&](std::size_t block) {
+    pool_.run(blocks_of_all(), [&](std::size_t block) {
       f(block, block * kRows, std::min(m_.rows, (block + 1) * kRows));
     });
   }
@@ -307,10 +312,16 @@ class Newton {
   bool work_near() {
     Part& all = *whole_;
     const double near = Tuning::kNarrowHalfWidths * 0.5 / all.steepness * sharpen_;
+    std::vector<std::vector<std::uint64_t>> parts(blocks_of_all());
+    for_all_rows([&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) {
+        if (is_near_bend(all.z[i], near) || all.between(i) || joined_[i] != 0) {
+          parts[block].push_back(i);
+        }
+      }
+    });
     std::vector<std::uint64_t> rows;
-    for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      if (is_near_bend(all.z[i], near) || all.between(i) || joined_[i] != 0) rows.push_back(i);
-    }
+    for (const auto& some : parts) rows.insert(rows.end(), some.begin(), some.end());
     if (static_cast<double>(rows.size()) > Tuning::kNarrowRows * static_cast<double>(m_.rows)) {
       return false;
     }
@@ -378,22 +389,30 @@ class Newton {
     for (std::size_t j = 0; j < s.size(); ++j) all.w[j] += t * s[j];
     all.advance(t);
     all.stale = true;
-    for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      if (chosen[i] == 0 && all.status[i] != all.centre[i]) joined_[i] = 1;
-    }
+    for_all_rows([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) {
+        if (chosen[i] == 0 && all.status[i] != all.centre[i]) joined_[i] = 1;
+      }
+    });
   }
 
   // ---- What is known.
   // D of the statuses of all rows, less what the sum of a free bias' dual costs at w.
   double dual_at(const std::vector<double>& w) const {
     const Part& part = *whole_;
+    std::vector<double> parts(blocks_of_all());
+    for_all_rows([&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
+      double sum = 0;
+      for (std::uint64_t i = begin; i < end; ++i) {
+        const double upper = problem_.upper(i);
+        const double alpha = upper * part.status[i];
+        sum += loss_.dual_gain(alpha, upper);
+        if constexpr (Loss::kRegression) sum += alpha * problem_.targets[i];
+      }
+      parts[block] = sum;
+    });
     double gain = 0;
-    for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      const double upper = problem_.upper(i);
-      const double alpha = upper * part.status[i];
-      gain += loss_.dual_gain(alpha, upper);
-      if constexpr (Loss::kRegression) gain += alpha * problem_.targets[i];
-    }
+    for (const double some : parts) gain += some;
     const bool free = problem_.free_bias;
     return Problem::dual(problem_.square(part.v), gain, free ? part.v[m_.features] : 0.0,
                          free ? w[m_.features] : 0.0) -

@@ -276,7 +276,7 @@ class NewtonPart {
   }
 
  private:
-  struct Block {
+  struct alignas(NewtonTuning::kLine) Block {
     ChangeOfSum change;
     SmoothedSums sums;
     double slope = 0;
@@ -344,17 +344,18 @@ class NewtonPart {
       Block& block = blocks_[b];
       block.sums = loops_.move(smoothed(begin, end), t, z.data() + begin, spare_.data() + begin);
       StatusChanges<Value> changes(rows_, block.change);
-      block.between = 0;
+      std::uint64_t between = 0;
       for (std::uint64_t i = begin; i < end; ++i) {
         const double now = spare_[i], was = status[i];
         if constexpr (Loss::kRegression) {
           block.sums.gain += rows_.cost(i) * now * rows_.target(i);
         }
-        block.between += static_cast<std::uint64_t>(inside(now));
+        between += static_cast<std::uint64_t>(inside(now));
         if (now == was) continue;
         changes.add(i, now - was);
       }
       changes.finish();
+      block.between = between;
     });
     std::swap(status, spare_);
     if (std::exchange(best_is_now_, false)) {

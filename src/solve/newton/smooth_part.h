@@ -190,7 +190,7 @@ class SmoothPart {
   std::vector<double> w;  // of as many numbers as the system has
 
  private:
-  struct Block {
+  struct alignas(NewtonTuning::kLine) Block {
     std::vector<double> v;
     SumsOfRows sums;
     SlopeOfRows slope;
