@@ -4,7 +4,7 @@
 // entry after the last feature is the weight of the constant feature, if there is one. Results are
 // the same to the bit for any number of threads: scores belong to one row each. A sum over many
 // rows is one over groups of them, each of which has a vector of its own; how many groups there
-// are follows from the rows and from how many are summed, and the vectors are added up in order.
+// are follows from the rows and from how many are summed, and they are added up in order.
 // Where vectors of their own would cost more than they spare, threads share the columns out.
 #pragma once
 
@@ -158,29 +158,32 @@ class Passes {
     }
   }
 
+  // The first group is added to w itself, the others to vectors of their own.
   template <class RowOf>
   void add_up_groups(std::uint64_t count, std::size_t groups, const RowOf& row, const double* a,
                      double* w) {
     const std::size_t numbers = size();
     const auto add_group = [&](std::size_t group, double* sum) {
-      std::fill_n(sum, numbers, 0.0);
+      if (group > 0) std::fill_n(sum, numbers, 0.0);
       add_rows(count * group / groups, count * (group + 1) / groups, row, a, sum);
     };
     if (pool_.threads() == 1) {  // one vector after the other, in the same place
       sums_.resize(std::max(sums_.size(), numbers));
-      for (std::size_t group = 0; group < groups; ++group) {
+      add_group(0, w);
+      for (std::size_t group = 1; group < groups; ++group) {
         add_group(group, sums_.data());
         simd_.add_dense(1, sums_.data(), w, numbers);
       }
       return;
     }
-    sums_.resize(std::max(sums_.size(), groups * numbers));
-    pool_.run(groups, [&](std::size_t group) { add_group(group, sums_.data() + group * numbers); });
+    sums_.resize(std::max(sums_.size(), (groups - 1) * numbers));
+    const auto sum_of = [&](std::size_t group) { return sums_.data() + (group - 1) * numbers; };
+    pool_.run(groups, [&](std::size_t group) { add_group(group, group == 0 ? w : sum_of(group)); });
     pool_.run((numbers + kNumbersAtATime - 1) / kNumbersAtATime, [&](std::size_t block) {
       const std::size_t from = block * kNumbersAtATime,
                         some = std::min(kNumbersAtATime, numbers - from);
-      for (std::size_t group = 0; group < groups; ++group) {
-        simd_.add_dense(1, sums_.data() + group * numbers + from, w + from, some);
+      for (std::size_t group = 1; group < groups; ++group) {
+        simd_.add_dense(1, sum_of(group) + from, w + from, some);
       }
     });
   }
