@@ -68,7 +68,7 @@ double Planes::lay_other(std::size_t slot, std::span<const double> statuses) {
     weights[i] *= -rows_.cost(i);
   }
   statuses_.set(slot, statuses);
-  vectors_->take(slot, std::move(weights));
+  vectors_->take(slot, weights);
   return b;
 }
 

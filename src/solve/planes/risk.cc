@@ -199,7 +199,7 @@ ExactValues Risk::exact(std::span<const double> beta) {
     for (std::uint64_t i = begin; i < end; ++i) part += weights[i] *= rows_.cost(i);
     return part;
   });
-  std::vector<double> v = rows_.sum(std::move(weights));
+  std::vector<double> v = rows_.sum(weights);
   places.reduce(v);
   values.square = rows_.simd().dot_dense(v.data(), v.data(), v.size());
   places.reduce(sums);
@@ -277,7 +277,7 @@ double risk_memory(std::uint64_t rows, std::uint64_t dimension, const RiskOption
   const double vectors = layout == PlaneLayout::rows ? 0 : n * d;
   // Scores, vectors and statuses of the planes; margins, weights, lists of rows; vectors that are
   // worked with; inner products and their factor.
-  return 8 * scores + 8 * vectors + n * m / 8 + 80 * m + 48 * d + 16 * n * n;
+  return 8 * scores + 8 * vectors + n * m / 8 + 88 * m + 48 * d + 16 * n * n;
 }
 
 }  // namespace hinge

@@ -16,6 +16,7 @@
 #include "objective/problem.h"
 #include "rows/rows.h"
 #include "simd/simd.h"
+#include "solve/planes/tuning.h"
 
 namespace hinge {
 
@@ -114,27 +115,26 @@ class SignedRows {
   }
 
   // w += sum over entries k of weights[k] y x
-  void combine(const RowList& list, std::vector<double> weights, std::vector<double>& w) {
-    const auto add_signs = [&](std::uint64_t begin, std::uint64_t end) {
-      std::uint64_t touched = 0;
-      for (std::uint64_t k = begin; k < end; ++k) {
-        if (weights[k] != 0) ++touched;
-        weights[k] *= sign(list.row(k));
+  void combine(const RowList& list, std::span<const double> weights, std::vector<double>& w) {
+    constexpr std::uint64_t kRows = PlanesTuning::kStatusesAtATime;
+    const std::uint64_t size = weights.size();
+    if (signed_.size() < size) signed_ = huge_vector(size);
+    std::vector<std::uint64_t> touched((size + kRows - 1) / kRows);
+    pool_.run(touched.size(), [&](std::size_t block) {
+      std::uint64_t count = 0;
+      for (std::uint64_t k = block * kRows; k < std::min(size, (block + 1) * kRows); ++k) {
+        if (weights[k] != 0) ++count;
+        signed_[k] = weights[k] * sign(list.row(k));
       }
-      return touched;
-    };
-    std::vector<std::uint64_t> touched(list.blocks());
-    for_blocks(list, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
-      touched[block] = add_signs(begin, end);
+      touched[block] = count;
     });
-    if (touched.empty()) touched = {add_signs(0, weights.size())};
     for (const std::uint64_t count : touched) touched_ += count;
-    rows_.combine(list, weights, 1, w);
+    rows_.combine(list, std::span<const double>(signed_).first(size), 1, w);
   }
   // The same of all rows, from nothing.
-  std::vector<double> sum(std::vector<double> weights) {
+  std::vector<double> sum(std::span<const double> weights) {
     std::vector<double> w(dimension());
-    combine(all(), std::move(weights), w);
+    combine(all(), weights, w);
     return w;
   }
 
@@ -149,6 +149,7 @@ class SignedRows {
   const Simd& simd_;
   Pool& pool_;
   std::uint64_t touched_ = 0;
+  std::vector<double> signed_;  // weights of the last sum, with signs
 };
 
 // Margins z_i = y_i (<w, x_i> + b) by row, at the points of a risk, and the rows that are active.
