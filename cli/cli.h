@@ -20,6 +20,7 @@ using Action = std::function<int()>;
 
 // One per command, each in its cmd_*.cc: adds the subcommand and sets `action` when it is chosen.
 void add_train(CLI::App& app, Action& action);
+void add_tune(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
 void add_stream(CLI::App& app, Action& action);
 void add_predict(CLI::App& app, Action& action);
@@ -224,6 +225,36 @@ std::string metrics_table(std::span<const double> costs, std::span<const Metrics
 
 // Text on stdout, checked: a full disk behind a redirection is an error.
 Result<void> print(const std::string& text);
+
+// Options of commands that cross-validate (folds.cc, as what follows).
+struct FoldArguments {
+  std::string groups_path;
+  bool time_order = false;
+
+  void add_to(CLI::App& command);
+  Result<FoldOptions> options(int folds, const Dataset& rows) const;  // reads the groups
+};
+
+// How far a cross-validation is, on a line of the terminal.
+class FoldProgress {
+ public:
+  explicit FoldProgress(const Reporter& reporter);
+  void tell(const Folded& found);
+  void show(const Progress& progress);
+
+ private:
+  ProgressLine line_;
+  int fold_ = 1, folds_ = 1;
+  std::size_t tried_ = 1;
+};
+
+// A line a cost: the mean of the metric, its spread, and both drawn; the chosen one, if any, is
+// marked.
+std::string folded_text(const std::vector<FoldedCost>& costs, Metric metric, int folds,
+                        std::optional<std::size_t> chosen);
+Json folded_json(const FoldedCost& cost);
+// What `train -v` prints, as text or as one JSON object, with a newline.
+std::string cross_validation_text(const Folded& found, bool json);
 
 // What `train -C` prints of each cost, and of the best (cost_search.cc).
 std::string trial_text(const CostTrial& trial, const TrainOptions& options);

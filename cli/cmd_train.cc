@@ -31,6 +31,7 @@ struct Train {
   bool json = false;
   bool require_converged = false;
   int folds = 0;
+  FoldArguments fold_arguments;
   bool find_cost = false;
   double mpi_timeout = Ranks::kTimeout;
 
@@ -253,24 +254,21 @@ int Train::run_folds() {
   const Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return reporter.fail(rows.error());
   if (Result<void> r = check_labels(*rows); !r.ok()) return reporter.fail(r.error());
-  const Result<std::vector<Metrics>> metrics =
-      cross_validate_path(*rows, folds, options, {.observer = {}, .stop = &stop_flag()});
-  if (!metrics.ok()) return reporter.fail(metrics.error());
+  const Result<FoldOptions> how = fold_arguments.options(folds, *rows);
+  if (!how.ok()) return reporter.fail(how.error());
+  FoldProgress progress(reporter);
+  const TrainControl control = {.observer = [&](const Progress& p) { progress.show(p); },
+                                .stop = &stop_flag()};
+  const Result<Folded> found = cross_validate_folds(
+      *rows, *how, options, control, [&](const Folded& so_far) { progress.tell(so_far); });
+  if (!found.ok()) return reporter.fail(found.error());
   say_loss();
-  std::string text;
-  if (!options.path.empty()) {
-    text = metrics_table(options.path, *metrics, {}, json);
-  } else if (json) {
-    text = metrics_json((*metrics)[0]).dump() + "\n";
-  } else if (const auto& regression = (*metrics)[0].regression) {
-    text = fmt::format("cross-validation {} ({} folds, {} rows)\n", regression_text(*regression),
-                       folds, (*metrics)[0].rows);
-  } else {
-    text = fmt::format("cross-validation accuracy {:.4f} % ({} folds, {} rows)\n",
-                       100 * (*metrics)[0].accuracy, folds, (*metrics)[0].rows);
-  }
-  const Result<void> printed = print(text);
-  return printed.ok() ? 0 : reporter.fail(printed.error());
+  const Result<void> printed = print(cross_validation_text(*found, json));
+  if (!printed.ok()) return reporter.fail(printed.error());
+  if (found->finished == found->folds) return 0;
+  reporter.log(
+      fmt::format("hinge: interrupted; {} of {} folds are known", found->finished, found->folds));
+  return signal_exit_code();
 }
 
 // This finds the cost that predicts best, prints what LIBLINEAR's -C prints, and writes no model.
@@ -431,6 +429,9 @@ Result<void> Train::prepare() {
     usage("give --loss or one of LIBLINEAR's numbers of a solver, which says the loss");
   }
   if (Result<void> r = validate(options); !r.ok()) throw UsageError{r.error()};
+  if ((given("groups") || given("time-order")) && (folds == 0 || find_cost)) {
+    usage("--groups and --time-order say how --folds deals rows out: give that");
+  }
   if (find_cost) {
     constexpr int kUsualFolds = 5;  // as LIBLINEAR
     if (folds == 0) folds = kUsualFolds;
@@ -649,6 +650,7 @@ void add_train(CLI::App& app, Action& action) {
                    "cross-validate in N parts and write no model (N >= 2)")
       ->type_name("N")
       ->check(CLI::Range(2, 1 << 20));
+  train->fold_arguments.add_to(*command);
   command
       ->add_flag("-C,--find-cost", train->find_cost,
                  "cross-validate (in 5 parts, or those of -v) at ever larger costs, each twice the "

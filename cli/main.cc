@@ -81,10 +81,11 @@ struct Command {
   void (*add)(CLI::App& app, Action& action);
 };
 constexpr Command kCommands[] = {
-    {"train", add_train},     {"compare", add_compare},   {"stream", add_stream},
-    {"predict", add_predict}, {"evaluate", add_evaluate}, {"verify", add_verify},
-    {"convert", add_convert}, {"check", add_check},       {"generate", add_generate},
-    {"split", add_split},     {"info", add_info},         {"explain", add_explain}};
+    {"train", add_train},       {"tune", add_tune},       {"compare", add_compare},
+    {"stream", add_stream},     {"predict", add_predict}, {"evaluate", add_evaluate},
+    {"verify", add_verify},     {"convert", add_convert}, {"check", add_check},
+    {"generate", add_generate}, {"split", add_split},     {"info", add_info},
+    {"explain", add_explain}};
 
 // The command asked for; all of them if it is none, for help and for what may have been meant.
 void add_commands(std::string_view asked, CLI::App& app, Action& action) {

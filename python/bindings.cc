@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "choosing.h"
 #include "hinge/hinge.h"
 #include "rows.h"
 #include "run.h"
@@ -26,31 +27,10 @@
 namespace hinge::python {
 namespace {
 
-using Options = std::vector<std::pair<std::string, std::string>>;
-
-template <class T>
-using Array = nb::ndarray<nb::numpy, T>;
-
 // ---- Small conversions.
 
 std::string path_of(const nb::bytes& path) {  // of os.fsencode()
   return {path.c_str(), path.size()};
-}
-
-// An array that keeps the vector.
-template <class T>
-Array<T> to_array(std::vector<T> values, std::vector<std::size_t> shape) {
-  auto owned = std::make_unique<std::vector<T>>(std::move(values));
-  T* const data = owned->data();
-  const nb::capsule owner(owned.get(),
-                          [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  static_cast<void>(owned.release());
-  return Array<T>(data, shape.size(), shape.data(), owner);
-}
-template <class T>
-Array<T> to_array(std::vector<T> values) {
-  const std::size_t size = values.size();
-  return to_array(std::move(values), {size});
 }
 
 nb::list to_list(const std::vector<Error>& warnings) {
@@ -63,15 +43,6 @@ nb::list to_list(const std::vector<Error>& warnings) {
 
 nb::tuple to_tuple(const Certificate& c) {
   return nb::make_tuple(c.primal, c.dual, c.relative_gap, c.bound);
-}
-
-TrainOptions options_of(const Options& given) {
-  TrainOptions options;
-  for (const auto& [name, text] : given) {
-    const Result<void> set = set_option(options, name, text);
-    if (!set.ok()) raise(set.error());
-  }
-  return options;
 }
 
 // ---- Dataset.
@@ -353,102 +324,6 @@ Array<double> scores_of_data(const Model& model, const Dataset& data, int thread
   return scores_to_array(std::move(found), data.rows(), model.problems.size());
 }
 
-nb::dict mean_of(const MeanMetrics& mean) {
-  nb::dict d;
-  d["precision"] = mean.precision;
-  d["recall"] = mean.recall;
-  d["f1"] = mean.f1;
-  return d;
-}
-
-nb::dict figures_of(const ClassMetrics& one) {
-  nb::dict d;
-  d["label"] = one.label;
-  d["rows"] = one.rows;
-  d["said"] = one.said;
-  d["rejected"] = one.rejected;
-  d["precision"] = one.precision;
-  d["recall"] = one.recall;
-  d["f1"] = one.f1;
-  d["auc"] = one.auc;
-  d["average_precision"] = one.average_precision;
-  return d;
-}
-
-nb::dict evaluate_model(const Model& model, const Dataset& data, int threads) {
-  const Metrics m = run([&](const std::atomic<bool>& stop) -> Result<Metrics> {
-    const Result<Predictions> found = predict(model, data, threads, &stop);
-    if (!found.ok()) return found.error();
-    return evaluate(model, data, *found, &stop);
-  });
-  nb::dict d;
-  d["rows"] = m.rows;
-  if (m.regression) {
-    d["rmse"] = m.regression->rmse;
-    d["mae"] = m.regression->mae;
-    d["r2"] = m.regression->r2;
-    d["correlation"] = m.regression->correlation;
-    return d;
-  }
-  d["accuracy"] = m.accuracy;
-  d["error"] = m.error;
-  d["balanced_accuracy"] = m.balanced_accuracy;
-  d["precision"] = m.precision;
-  d["recall"] = m.recall;
-  d["f1"] = m.f1;
-  d["auc"] = m.auc;
-  d["average_precision"] = m.average_precision;
-  d["rejected"] = m.rejected;
-  d["macro"] = mean_of(m.macro);
-  d["weighted"] = mean_of(m.weighted);
-  if (m.probabilities) {
-    d["log_loss"] = m.probabilities->log_loss;
-    d["brier"] = m.probabilities->brier;
-    d["calibration_error"] = m.probabilities->calibration_error;
-  }
-  d["labels"] = m.labels;
-  d["confusion"] = m.confusion;
-  nb::list classes;
-  for (const ClassMetrics& one : m.classes) classes.append(figures_of(one));
-  d["classes"] = classes;
-  return d;
-}
-
-nb::dict points_of(const std::vector<CurvePoint>& points) {
-  std::vector<double> thresholds, x, y;
-  std::vector<std::uint64_t> rows;
-  for (const CurvePoint& p : points) {
-    thresholds.push_back(p.threshold);
-    x.push_back(p.x);
-    y.push_back(p.y);
-    rows.push_back(p.rows);
-  }
-  nb::dict d;
-  d["threshold"] = to_array(std::move(thresholds));
-  d["x"] = to_array(std::move(x));
-  d["y"] = to_array(std::move(y));
-  d["rows"] = to_array(std::move(rows));
-  return d;
-}
-
-nb::list curves_of(const Model& model, const Dataset& data, int threads) {
-  const auto all = run([&](const std::atomic<bool>& stop) -> Result<std::vector<ClassCurves>> {
-    const Result<Predictions> found = predict(model, data, threads, &stop);
-    if (!found.ok()) return found.error();
-    return curves(model, data, *found, &stop);
-  });
-  nb::list list;
-  for (const ClassCurves& one : all) {
-    nb::dict d;
-    d["label"] = one.label;
-    d["roc"] = points_of(one.roc);
-    d["precision_recall"] = points_of(one.recall);
-    d["calibration"] = points_of(one.calibration);
-    list.append(d);
-  }
-  return list;
-}
-
 using Verified = std::tuple<bool, nb::tuple, nb::tuple, bool, std::string>;
 Verified verify_model(const Model& model, const Dataset& data, bool prove, double gap,
                       int threads) {
@@ -638,10 +513,10 @@ NB_MODULE(_core, m) {
         arg("listener").none());
   m.def("scores", &scores_of_rows, arg("model"), arg("rows"), arg("threads"));
   m.def("scores", &scores_of_data, arg("model"), arg("rows"), arg("threads"));
-  m.def("evaluate", &evaluate_model, arg("model"), arg("data"), arg("threads"));
-  m.def("curves", &curves_of, arg("model"), arg("data"), arg("threads"));
   m.def("verify", &verify_model, arg("model"), arg("data"), arg("prove"), arg("gap"),
         arg("threads"));
+
+  add_choosing(m);
 
   nb::class_<Learner>(m, "Learner", "Learns rows as they come.")
       .def(nb::init<double, double, std::vector<std::int64_t>, const nb::dict&, bool,

@@ -17,5 +17,6 @@
 #include "hinge/result.h"
 #include "hinge/stream.h"
 #include "hinge/train.h"
+#include "hinge/tune.h"
 #include "hinge/verify.h"
 #include "hinge/version.h"

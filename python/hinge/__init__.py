@@ -12,7 +12,7 @@ Estimators: :class:`LinearSVC`, :class:`LogisticRegression`, :class:`LinearSVR` 
 :class:`PegasosClassifier`, with the manners of scikit-learn.
 Data: :func:`load_svmlight_file`, :class:`Dataset`. Models: :func:`read_model`, :class:`Model`,
 :func:`verify`, which recomputes a certificate from the data, :func:`evaluate` and
-:func:`curves`, which say how well one predicts. :func:`plot_trace` draws how a fit went.
+:func:`curves`, which say how well one predicts. :func:`tune` finds the cost. :func:`plot_trace` draws how a fit went.
 :mod:`hinge.errors` has the exceptions. docs/python.md tells more.
 """
 
@@ -34,14 +34,15 @@ if TYPE_CHECKING:
     from .linear_svr import LinearSVR
     from .logistic_regression import LogisticRegression
     from .pegasos import PegasosClassifier
+    from .tuning import Tuned, tune
 
 __all__ = ["Certificate", "CorruptError", "DataError", "Dataset", "Error", "FileError", "HingeWarning", "InternalError",
-           "LinearSVC", "LinearSVR", "LogisticRegression", "Model", "NumericError", "OutOfMemory", "PegasosClassifier", "Unavailable", "UsageError",
-           "Verification", "__version__", "curves", "errors", "evaluate", "load_svmlight_file", "plot_trace", "read_model", "verify"]
+           "LinearSVC", "LinearSVR", "LogisticRegression", "Model", "NumericError", "OutOfMemory", "PegasosClassifier", "Tuned", "Unavailable", "UsageError",
+           "Verification", "__version__", "curves", "errors", "evaluate", "load_svmlight_file", "plot_trace", "read_model", "tune", "verify"]
 
 # scikit-learn takes ten times as long to import as the rest: only who wants estimators waits for it.
 _ESTIMATORS = {"LinearSVC": "linear_svc", "LinearSVR": "linear_svr", "LogisticRegression": "logistic_regression",
-               "PegasosClassifier": "pegasos"}
+               "PegasosClassifier": "pegasos", "Tuned": "tuning", "tune": "tuning"}
 
 
 def __getattr__(name: str):

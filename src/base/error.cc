@@ -93,6 +93,8 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
      "Give libsvm text in ASCII or UTF-8, plain or compressed; unpack archives first."},
     {"data.folds", kData, "Cross-validation needs every class in every training part.",
      "Use fewer folds, or leave out the classes with fewer rows than folds."},
+    {"data.groups", kData, "The groups are not one a row.",
+     "A file of groups has a line for every row, in the order of the rows."},
     {"data.gzip", kData, "The gzip stream is damaged or cut off.",
      "Copy or compress the file again; `gzip -t FILE` tests it."},
     {"data.index", kData, "A feature index is not a whole number.",

@@ -125,8 +125,8 @@ class Passes {
   static constexpr std::uint64_t kPollRows = 1024;  // between two looks at the stop token
   // A sum is one over at most so many groups of rows, of so many entries for each number of a
   // group's vector, which all together have at most so many numbers. Adding the vectors up takes
-  // about a third of a sum of the fewest such entries. Four entries a number left 16 threads with
-  // six groups of the rows that flip on like ccat; two cost one thread 2 % of a run of focus.
+  // about a third of a sum of the fewest such entries; with four entries a number 16 threads had
+  // six to eight groups of the rows that flip in a step of focus on like ccat.
   static constexpr std::uint64_t kMostGroups = 32, kEntriesANumber = 2,
                                  kNumbersOfGroups = std::uint64_t{1} << 22;
   // Numbers of these vectors that are added up at a time.

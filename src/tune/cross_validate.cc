@@ -1,43 +1,18 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
 #include "base/error.h"
-#include "base/random.h"
 #include "data/columns.h"
-#include "hinge/train.h"
+#include "hinge/tune.h"
+#include "tune/folds.h"
+#include "tune/tuning.h"
 
 namespace hinge {
 namespace {
-
-constexpr std::uint64_t kFoldStream = 0x666f6c64;
-
-// The part of every row: rows are shuffled, brought together by class if there are `classes`, and
-// dealt out in turn.
-std::vector<int> deal(const Dataset& data, bool classes, int folds, std::uint64_t seed) {
-  std::vector<std::uint64_t> rows(data.rows());
-  std::iota(rows.begin(), rows.end(), std::uint64_t{0});
-  Random random(seed, kFoldStream);
-  random.shuffle(std::span(rows));
-  if (classes)
-    std::ranges::stable_sort(rows, {}, [&](std::uint64_t i) { return data.labels()[i]; });
-  std::vector<int> part(data.rows());
-  int next = 0;
-  for (const std::uint64_t i : rows) part[i] = std::exchange(next, (next + 1) % folds);
-  return part;
-}
-
-// The rows in this part, or those in all others.
-Dataset fold_of(const Dataset& data, std::span<const int> part, int fold, bool inside,
-                const StopToken& stop) {
-  std::vector<std::uint64_t> rows;
-  for (std::uint64_t i = 0; i < data.rows(); ++i) {
-    if ((part[i] == fold) == inside) rows.push_back(i);
-  }
-  return keep_rows(data, rows, stop);
-}
 
 // What was predicted for the rows of one part, to their places among all.
 void put(const Predictions& some, std::span<const int> part, int fold, Predictions& all) {
@@ -57,12 +32,36 @@ void put(const Predictions& some, std::span<const int> part, int fold, Predictio
   }
 }
 
-}  // namespace
+// Those of these rows, in their order.
+Predictions keep(const Predictions& all, std::span<const std::uint64_t> rows) {
+  Predictions some;
+  const std::size_t count = std::max(all.labels.size(), all.rejected.size());
+  const std::size_t width = count > 0 ? all.scores.size() / count : 1;
+  for (const std::uint64_t i : rows) {
+    if (!all.labels.empty()) some.labels.push_back(all.labels[i]);
+    if (!all.rejected.empty()) some.rejected.push_back(all.rejected[i]);
+    for (std::size_t k = 0; k < width; ++k) some.scores.push_back(all.scores[i * width + k]);
+  }
+  return some;
+}
 
-Result<std::vector<Metrics>> cross_validate_path(const Dataset& data, int folds,
-                                                 const TrainOptions& options,
-                                                 const TrainControl& control) {
-  return guard([&] {
+double standard_deviation(std::span<const double> values, double mean) {
+  if (values.size() < 2) return 0;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
+double mean_of_values(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+// The folds of one training: what is known of each cost, and the predictions it rests on.
+class FoldRun {
+ public:
+  FoldRun(const Dataset& data, const FoldOptions& how, const TrainOptions& options,
+          const TrainControl& control)
+      : data_(data), how_(how), options_(options), control_(control), stop_(control.stop) {
     if (control.start != nullptr) {
       fail("usage.value",
            "cross-validation trains on parts of the rows: a start may have seen all");
@@ -70,45 +69,157 @@ Result<std::vector<Metrics>> cross_validate_path(const Dataset& data, int folds,
     if (!control.checkpoint.path.empty() || !control.resume.empty()) {
       fail("usage.value", "cross-validation trains several times: it takes no checkpoints");
     }
-    if (folds < 2) fail("usage.value", fmt::format("folds: expected at least 2, got {}", folds));
-    const bool classes = !is_regression(options.loss);
-    if (classes) take(data.check_classes());
-    if (!classes && data.rows() < static_cast<std::uint64_t>(folds)) {
-      fail("data.folds", fmt::format("{} rows are too few for {} folds", data.rows(), folds));
+    const bool regression = is_regression(options.loss);
+    out_.metric = how.metric.value_or(regression ? Metric::rmse : Metric::accuracy);
+    check_metric();
+    out_.folds = how.folds;
+    part_ = take(deal_folds(data, how, !regression, options.seed));
+    for (const double cost : options.path) out_.costs.push_back({.cost = cost});
+    if (options.path.empty()) out_.costs.push_back({.cost = options.cost});
+    predictions_.resize(out_.costs.size());
+  }
+
+  Folded run(const std::function<void(const Folded&)>& tell) {
+    if (tell) tell(out_);
+    while (out_.finished < out_.folds) {
+      const Result<bool> whole = guard([&] { return fold(); });
+      if (!whole.ok() && whole.error().id != "run.interrupted") throw Failure{whole.error()};
+      if (!whole.ok() || !*whole) break;
+      ++out_.finished;
+      if (how_.drop_losers) drop();
+      if (tell) tell(out_);
     }
-    for (const LabelCount& c : data.classes()) {
-      if (classes && c.rows < static_cast<std::uint64_t>(folds)) {
-        fail("data.folds", fmt::format("class {} has {} rows, too few for {} folds",
-                                       escape(data.class_names().text(c.label)), c.rows, folds));
+    if (out_.finished == 0) {
+      fail("run.interrupted", fmt::format("interrupted in fold 1 of {}", out_.folds));
+    }
+    for (std::size_t c = 0; c < out_.costs.size(); ++c) sum_up(c);
+    return std::move(out_);
+  }
+
+ private:
+  void check_metric() const {
+    const bool regression = is_regression(options_.loss);
+    if (regression != (out_.metric == Metric::rmse)) {
+      fail("usage.value", fmt::format("the metric {} is not one of {}", to_string(out_.metric),
+                                      regression ? "regression: expected rmse" : "classes"));
+    }
+    if (out_.metric == Metric::log_loss && options_.loss != LossKind::logistic) {
+      fail("usage.value", "the metric logloss needs probabilities: expected the loss logistic");
+    }
+  }
+
+  // The costs that are still tried.
+  std::vector<std::size_t> alive() const {
+    std::vector<std::size_t> all;
+    for (std::size_t c = 0; c < out_.costs.size(); ++c) {
+      if (!out_.costs[c].dropped) all.push_back(c);
+    }
+    return all;
+  }
+
+  // Whether the next fold was finished; only then are its figures kept.
+  bool fold() {
+    const FoldRows rows = fold_rows(data_, part_, out_.finished, how_.time_order, stop_);
+    const std::vector<std::size_t> tried = alive();
+    TrainOptions options = options_;
+    if (!options.path.empty()) {
+      options.path.clear();
+      for (const std::size_t c : tried) options.path.push_back(out_.costs[c].cost);
+    }
+    const std::vector<TrainReport> runs = take(train_path(rows.trained, options, control_));
+    const bool stopped = control_.stop != nullptr && control_.stop->load();
+    const bool interrupted = std::ranges::any_of(
+        runs, [](const TrainReport& run) { return run.status == StopReason::interrupted; });
+    if (interrupted || (runs.size() < tried.size() && stopped)) return false;
+    if (runs.size() < tried.size()) {
+      fail("usage.value", fmt::format("--time-limit: in fold {} it was up after {} of {} costs",
+                                      out_.finished + 1, runs.size(), tried.size()));
+    }
+    std::vector<Predictions> found;
+    std::vector<double> figures;
+    for (const TrainReport& run : runs) {
+      found.push_back(take(predict(run.model, rows.held, options.threads, control_.stop)));
+      const Metrics metrics = take(evaluate(run.model, rows.held, found.back(), control_.stop));
+      figures.push_back(figure_of(metrics, out_.metric));
+      if (std::isnan(figures.back())) {
+        fail("data.folds", fmt::format("the metric {} is not defined in fold {}",
+                                       to_string(out_.metric), out_.finished + 1));
       }
     }
-    const std::vector<int> part = deal(data, classes, folds, options.seed);
-    const std::size_t costs = std::max(std::size_t{1}, options.path.size());
-    std::vector<Predictions> all(costs);
-    Model shape;  // labels and classes are the same in every fold
-    const StopToken stop(control.stop);
-    for (int fold = 0; fold < folds; ++fold) {
-      const std::vector<TrainReport> runs =
-          take(train_path(fold_of(data, part, fold, false, stop), options, control));
-      const bool cut = runs.size() < costs && control.stop != nullptr && control.stop->load();
-      const bool interrupted = std::ranges::any_of(
-          runs, [](const TrainReport& run) { return run.status == StopReason::interrupted; });
-      if (cut || interrupted) {
-        fail("run.interrupted", fmt::format("interrupted in fold {} of {}", fold + 1, folds));
+    for (std::size_t k = 0; k < tried.size(); ++k) {
+      FoldedCost& cost = out_.costs[tried[k]];
+      put(found[k], part_, out_.finished, predictions_[tried[k]]);
+      cost.figures.push_back(figures[k]);
+      cost.mean = mean_of_values(cost.figures);
+      cost.spread = standard_deviation(cost.figures, cost.mean);
+    }
+    shape_ = runs.back().model;
+    return true;
+  }
+
+  // Costs that lose in every fold so far, and by more than chance explains.
+  void drop() {
+    if (out_.finished < kFoldsBeforeDropping || out_.finished == out_.folds) return;
+    const double sign = larger_is_better(out_.metric) ? 1 : -1;
+    const std::vector<std::size_t> tried = alive();
+    const std::size_t best = *std::ranges::max_element(
+        tried, {}, [&](std::size_t c) { return sign * out_.costs[c].mean; });
+    const FoldedCost& winner = out_.costs[best];
+    const double root = std::sqrt(static_cast<double>(out_.finished));
+    for (const std::size_t c : tried) {
+      std::vector<double> behind;
+      for (std::size_t f = 0; f < winner.figures.size(); ++f) {
+        behind.push_back(sign * (winner.figures[f] - out_.costs[c].figures[f]));
       }
-      if (runs.size() < costs) {
-        fail("usage.value", fmt::format("--time-limit: in fold {} it was up after {} of {} costs",
-                                        fold + 1, runs.size(), costs));
-      }
-      const Dataset held = fold_of(data, part, fold, true, stop);
-      for (std::size_t c = 0; c < costs; ++c) {
-        put(take(predict(runs[c].model, held, options.threads, control.stop)), part, fold, all[c]);
-      }
-      shape = runs.back().model;
+      const double mean = mean_of_values(behind);
+      const double chance = std::max(standard_deviation(behind, mean), winner.spread) / root;
+      out_.costs[c].dropped = std::ranges::min(behind) > 0 && mean > kErrorsToDrop * chance;
+    }
+  }
+
+  // The metrics over all rows that were predicted.
+  void sum_up(std::size_t c) {
+    const auto known = static_cast<int>(out_.costs[c].figures.size());
+    std::vector<std::uint64_t> rows;
+    for (std::uint64_t i = 0; i < part_.size(); ++i) {
+      if (part_[i] >= 0 && part_[i] < known) rows.push_back(i);
+    }
+    const bool all = rows.size() == data_.rows();
+    out_.costs[c].metrics =
+        all ? take(evaluate(shape_, data_, predictions_[c]))
+            : take(evaluate(shape_, keep_rows(data_, rows), keep(predictions_[c], rows)));
+  }
+
+  const Dataset& data_;
+  const FoldOptions& how_;
+  const TrainOptions& options_;
+  const TrainControl& control_;
+  const StopToken stop_;
+  std::vector<int> part_;
+  std::vector<Predictions> predictions_;  // of each cost
+  Model shape_;                           // labels and classes are the same in every fold
+  Folded out_;
+};
+
+}  // namespace
+
+Result<Folded> cross_validate_folds(const Dataset& data, const FoldOptions& folds,
+                                    const TrainOptions& options, const TrainControl& control,
+                                    const std::function<void(const Folded&)>& tell) {
+  return guard([&] { return FoldRun(data, folds, options, control).run(tell); });
+}
+
+Result<std::vector<Metrics>> cross_validate_path(const Dataset& data, int folds,
+                                                 const TrainOptions& options,
+                                                 const TrainControl& control) {
+  return guard([&] {
+    Folded found = take(cross_validate_folds(data, {.folds = folds}, options, control));
+    if (found.finished < folds) {
+      fail("run.interrupted",
+           fmt::format("interrupted in fold {} of {}", found.finished + 1, folds));
     }
     std::vector<Metrics> metrics;
-    for (const Predictions& some : all)
-      metrics.push_back(take(evaluate(shape, data, some, control.stop)));
+    for (FoldedCost& cost : found.costs) metrics.push_back(std::move(cost.metrics));
     return metrics;
   });
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "hinge/train.h"
 #include "objective/problem.h"
+#include "tune/folds.h"
 
 namespace hinge {
 namespace {
@@ -69,6 +70,11 @@ bool goes_on(const CostSearch& search) {
 
 }  // namespace
 
+double least_cost(const Dataset& data, const TrainOptions& options) {
+  return is_regression(options.loss) ? first_cost_of_regression(data, options)
+                                     : first_cost(data, options);
+}
+
 Result<CostSearch> find_cost(const Dataset& data, int folds, double first,
                              const TrainOptions& options, const TrainControl& control,
                              const std::function<void(const CostTrial&)>& tell) {
@@ -84,8 +90,7 @@ Result<CostSearch> find_cost(const Dataset& data, int folds, double first,
     }
     double cost = first;
     if (cost == 0) {
-      cost = regression ? first_cost_of_regression(data, options) : first_cost(data, options);
-      cost = std::clamp(cost, 0x1p-500, largest);
+      cost = std::clamp(least_cost(data, options), 0x1p-500, largest);
     }
     CostSearch search;
     while (cost <= largest && (search.trials.empty() || goes_on(search))) {

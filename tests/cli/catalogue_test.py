@@ -684,6 +684,15 @@ class Labels(Scenes):
         self.assertSays(run, r"hinge: warning: .* how many are right is not known \[data\.label\.mismatch\]")
         self.assertNotIn("accuracy", run.err)
 
+    def test_L16_groups(self):
+        self.write("g", "1\n2\n")
+        run = self.hinge("train", "d.svm", "-v", "3", "--groups", "g", code=65)
+        self.assertSays(run, r"g: error: 2 lines for 200 rows \[data\.groups\]")
+        self.write("g", "".join("same\n" if line.startswith("-1 ") else f"{k}\n" for k, line in enumerate(TEXT.splitlines())))
+        for command in (("train", "d.svm", "-v", "3"), ("tune", "d.svm", "m")):
+            run = self.hinge(*command, "--groups", "g", code=65)
+            self.assertSays(run, r"hinge: error: no row that fold \d of \d learns from has class -1 \[data\.folds\]")
+
     def test_L13_no_labels(self):
         self.hinge("train", "d.svm", "m")
         self.write("n.svm", joined(lambda line: line.split(" ", 1)[1]))

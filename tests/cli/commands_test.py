@@ -307,7 +307,7 @@ class SplitTest(CommandCase):
 
 
 class HelpTest(Case):
-    COMMANDS = "train predict evaluate verify generate split info explain".split()
+    COMMANDS = "train tune predict evaluate verify generate split info explain".split()
 
     def test_help(self):
         for command in self.COMMANDS:

@@ -95,6 +95,16 @@ class Documents(unittest.TestCase):
         self.assertGreater(len(options), 15)
         self.assertEqual(documented, options)
 
+    def test_tune_options_are_documented_and_exist(self):
+        """Those it shares with train are documented there."""
+        section = (ROOT / "docs" / "cli.md").read_text().split("## `tune`")[1].split("\n## ")[0]
+        documented = set(re.findall(r"--[a-z][a-z-]+", " ".join(re.findall(r"^\| (`-.*?) \|", section, re.M))))
+        options = set(re.findall(r"--[a-z][a-z-]+", hinge("tune", "--help"))) - {"--help"}
+        of_train = set(re.findall(r"--[a-z][a-z-]+", hinge("train", "--help")))
+        self.assertLessEqual(documented, options)
+        self.assertLessEqual(options - of_train, documented)
+        self.assertNotIn("--lambda", options)
+
     def test_compare_options_exist(self):
         """Those it shares with train are documented there."""
         section = (ROOT / "docs" / "cli.md").read_text().split("## `compare`")[1].split("<!-- run -->")[0]
