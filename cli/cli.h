@@ -190,6 +190,9 @@ const std::atomic<bool>& stop_flag();
 int signal_exit_code();  // 128 + the signal that was caught; 0 if none
 const std::atomic<std::uint64_t>& checkpoint_requests();  // how often SIGUSR1 came
 
+// Says it where columns differ in scale (data.scale); of several ranks none knows all rows.
+void warn_of_scale(const Dataset& rows, const Reporter& reporter);
+
 // What rows cost that are trained on so: "max(0, 1 - y <w,x>)".
 std::string loss_formula(const TrainOptions& options);
 

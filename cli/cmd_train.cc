@@ -254,6 +254,7 @@ int Train::run_folds() {
   const Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return reporter.fail(rows.error());
   if (Result<void> r = check_labels(*rows); !r.ok()) return reporter.fail(r.error());
+  warn_of_scale(*rows, reporter);
   const Result<FoldOptions> how = fold_arguments.options(folds, *rows);
   if (!how.ok()) return reporter.fail(how.error());
   FoldProgress progress(reporter);
@@ -279,6 +280,7 @@ int Train::run_search() {
   const Result<Dataset> rows = data.load(reporter);
   if (!rows.ok()) return reporter.fail(rows.error());
   if (Result<void> r = check_labels(*rows); !r.ok()) return reporter.fail(r.error());
+  warn_of_scale(*rows, reporter);
   const auto tell = [&](const CostTrial& trial) {
     say_loss();
     if (!json) static_cast<void>(print(trial_text(trial, options)));
@@ -502,6 +504,7 @@ int Train::run() {
   load_seconds = seconds_since(start);
   if (Result<void> r = check_labels(*rows); !r.ok()) return reporter.fail(r.error(), outcome);
   if (Result<void> r = check_format(*rows); !r.ok()) return reporter.fail(r.error(), outcome);
+  warn_of_scale(*rows, reporter);
 
   TrainControl control;
   control.stop = &stop_flag();

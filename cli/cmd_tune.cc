@@ -84,6 +84,7 @@ int Tune::run() {
   const Result<void> labels =
       is_regression(options.loss) ? data.check_targets(*rows) : data.check_classes(*rows);
   if (!labels.ok()) return reporter.fail(labels.error(), outcome);
+  warn_of_scale(*rows, reporter);
   const Result<TuneReport> found = search(*rows);
   if (!found.ok()) return reporter.fail(found.error(), outcome);
   if (found->run) reporter.warn(found->run->warnings);

@@ -393,6 +393,11 @@ Result<void> DataArguments::check_targets(const Dataset& rows) const {
   return error;
 }
 
+void warn_of_scale(const Dataset& rows, const Reporter& reporter) {
+  if (ranks().several()) return;
+  if (const std::optional<Error> found = check_scale(rows)) reporter.warn({*found});
+}
+
 std::string loss_formula(const TrainOptions& options) {
   switch (options.loss) {
     case LossKind::squared_hinge:

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,5 +34,10 @@ struct CheckReport {
 // cannot go on (io.*, damaged streams, limits) or there is not one good row.
 Result<CheckReport> check_dataset(const DataSource& source, const ReadOptions& options,
                                   const std::function<void(const Error&)>& on_bad_row);
+
+// A warning (data.scale) that names two columns where the largest values of one are more than 100
+// times those of another: the hyperplane hardly sees the small one. Looks at some rows spread
+// through the data, and at columns that at least half of them has.
+std::optional<Error> check_scale(const Dataset& data);
 
 }  // namespace hinge

@@ -153,6 +153,10 @@ constexpr auto kCatalogue = std::to_array<ErrorInfo>({
     {"data.row.norm", kData, "The squared norm of a row overflows.", "Scale the data."},
     {"data.row.skipped", 0, "Bad rows were left out, as --on-bad-row skip asks.",
      "Look at the first of them: `hinge check` lists all bad rows of a file."},
+    {"data.scale", 0, "The values of some columns are more than 100 times those of others.",
+     "The hyperplane hardly sees the small columns, and training takes longer. Scale the columns "
+     "to "
+     "similar ranges, the same way in the data to be predicted."},
     {"data.value", kData, "A feature value is not a decimal number.",
      "Write values such as 0.25 or 2.5e-3."},
     {"data.value.f32", 0, "float32 loses digits of the data that may matter.",

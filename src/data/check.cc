@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "base/stopwatch.h"
@@ -156,6 +157,52 @@ void estimate(const Dataset& data, CheckReport& report) {
 
 }  // namespace
 
+std::optional<Error> check_scale(const Dataset& data) {
+  constexpr std::uint64_t kScaleRows = 4096, kScaleEntries = 1 << 20;  // that are looked at
+  // Words that few rows have differ so by design, where rare ones weigh more.
+  constexpr double kScaleRatio = 100, kScaleShare = 0.5;
+  struct Column {
+    double rows = 0, largest = 0;
+  };
+  std::unordered_map<std::uint32_t, Column> columns;
+  double rows = 0;
+  data.visit([&](const auto& m) {
+    const std::uint64_t step = std::max<std::uint64_t>(1, m.rows / kScaleRows);
+    std::uint64_t entries = 0;
+    for (std::uint64_t i = 0; i < m.rows && entries < kScaleEntries; i += step, rows += 1) {
+      for (std::size_t k = 0; k < m.size_of(i); ++k, ++entries) {
+        const auto value = std::abs(static_cast<double>(m.values_of(i)[k]));
+        if (value == 0) continue;
+        Column& column = columns[m.columns_of(i)[k]];
+        column.rows += 1;
+        column.largest = std::max(column.largest, value);
+      }
+    }
+  });
+  std::optional<std::uint32_t> smallest, largest;
+  for (const auto& entry : columns) {
+    const std::uint32_t j = entry.first;
+    const Column& column = entry.second;
+    if (column.rows < kScaleShare * rows) continue;
+    // Of equal ones the first, whatever order the map has them in.
+    const auto takes = [&](const std::optional<std::uint32_t>& now, double sign) {
+      if (!now) return true;
+      const double off = sign * (column.largest - columns.at(*now).largest);
+      return off > 0 || (off == 0 && j < *now);
+    };
+    if (takes(smallest, -1)) smallest = j;
+    if (takes(largest, 1)) largest = j;
+  }
+  if (!smallest) return std::nullopt;
+  const double low = columns.at(*smallest).largest, high = columns.at(*largest).largest;
+  if (!(high > kScaleRatio * low)) return std::nullopt;
+  const auto name = [&](std::uint32_t j) {
+    return j + static_cast<std::uint64_t>(data.index_base());
+  };
+  return make_warning("data.scale", fmt::format("column {} reaches {:.3g}, column {} only {:.3g}",
+                                                name(*largest), high, name(*smallest), low));
+}
+
 Result<CheckReport> check_dataset(const DataSource& source, const ReadOptions& options,
                                   const std::function<void(const Error&)>& on_bad_row) {
   return guard([&] {
@@ -180,6 +227,9 @@ Result<CheckReport> check_dataset(const DataSource& source, const ReadOptions& o
       check_columns(keep_columns(data, columns, pool), columns, pool, report.findings);
     } else {
       check_columns(data, {}, pool, report.findings);
+    }
+    if (std::ranges::find(report.findings, "check.scale", &Error::id) == report.findings.end()) {
+      if (std::optional<Error> found = check_scale(data)) report.findings.push_back(*found);
     }
     estimate(data, report);
     check_classes(data, report.findings);

@@ -60,8 +60,13 @@ double mean_of_values(std::span<const double> values) {
 class FoldRun {
  public:
   FoldRun(const Dataset& data, const FoldOptions& how, const TrainOptions& options,
-          const TrainControl& control)
-      : data_(data), how_(how), options_(options), control_(control), stop_(control.stop) {
+          const TrainControl& control, const FoldedCost* rival)
+      : data_(data),
+        how_(how),
+        options_(options),
+        control_(control),
+        rival_(rival),
+        stop_(control.stop) {
     if (control.start != nullptr) {
       fail("usage.value",
            "cross-validation trains on parts of the rows: a start may have seen all");
@@ -87,6 +92,7 @@ class FoldRun {
       if (!whole.ok() || !*whole) break;
       ++out_.finished;
       if (how_.drop_losers) drop();
+      if (alive().empty()) out_.finished = out_.folds;  // nobody is left for the others
       if (tell) tell(out_);
     }
     if (out_.finished == 0) {
@@ -161,20 +167,29 @@ class FoldRun {
   void drop() {
     if (out_.finished < kFoldsBeforeDropping || out_.finished == out_.folds) return;
     const double sign = larger_is_better(out_.metric) ? 1 : -1;
-    const std::vector<std::size_t> tried = alive();
-    const std::size_t best = *std::ranges::max_element(
-        tried, {}, [&](std::size_t c) { return sign * out_.costs[c].mean; });
-    const FoldedCost& winner = out_.costs[best];
+    const std::vector<double> winner = best_figures(sign);
+    const double spread = standard_deviation(winner, mean_of_values(winner));
     const double root = std::sqrt(static_cast<double>(out_.finished));
-    for (const std::size_t c : tried) {
+    for (const std::size_t c : alive()) {
       std::vector<double> behind;
-      for (std::size_t f = 0; f < winner.figures.size(); ++f) {
-        behind.push_back(sign * (winner.figures[f] - out_.costs[c].figures[f]));
+      for (std::size_t f = 0; f < winner.size(); ++f) {
+        behind.push_back(sign * (winner[f] - out_.costs[c].figures[f]));
       }
       const double mean = mean_of_values(behind);
-      const double chance = std::max(standard_deviation(behind, mean), winner.spread) / root;
+      const double chance = std::max(standard_deviation(behind, mean), spread) / root;
       out_.costs[c].dropped = std::ranges::min(behind) > 0 && mean > kErrorsToDrop * chance;
     }
+  }
+
+  // Of the best cost so far, or of the rival, in the folds that are finished.
+  std::vector<double> best_figures(double sign) const {
+    const std::vector<std::size_t> tried = alive();
+    const FoldedCost& best = out_.costs[*std::ranges::max_element(
+        tried, {}, [&](std::size_t c) { return sign * out_.costs[c].mean; })];
+    if (rival_ == nullptr) return best.figures;
+    const std::vector<double> others(rival_->figures.begin(),
+                                     rival_->figures.begin() + out_.finished);
+    return sign * mean_of_values(others) > sign * best.mean ? others : best.figures;
   }
 
   // The metrics over all rows that were predicted.
@@ -194,6 +209,7 @@ class FoldRun {
   const FoldOptions& how_;
   const TrainOptions& options_;
   const TrainControl& control_;
+  const FoldedCost* const rival_;
   const StopToken stop_;
   std::vector<int> part_;
   std::vector<Predictions> predictions_;  // of each cost
@@ -203,10 +219,16 @@ class FoldRun {
 
 }  // namespace
 
+Folded fold_costs(const Dataset& data, const FoldOptions& folds, const TrainOptions& options,
+                  const TrainControl& control, const std::function<void(const Folded&)>& tell,
+                  const FoldedCost* rival) {
+  return FoldRun(data, folds, options, control, rival).run(tell);
+}
+
 Result<Folded> cross_validate_folds(const Dataset& data, const FoldOptions& folds,
                                     const TrainOptions& options, const TrainControl& control,
                                     const std::function<void(const Folded&)>& tell) {
-  return guard([&] { return FoldRun(data, folds, options, control).run(tell); });
+  return guard([&] { return fold_costs(data, folds, options, control, tell, nullptr); });
 }
 
 Result<std::vector<Metrics>> cross_validate_path(const Dataset& data, int folds,

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "base/stop.h"
 #include "hinge/dataset.h"
 #include "hinge/options.h"
+#include "hinge/tune.h"
 
 namespace hinge {
 
@@ -18,6 +20,12 @@ struct FoldRows {
 };
 FoldRows fold_rows(const Dataset& data, std::span<const int> part, int fold, bool time_order,
                    const StopToken& stop);
+
+// cross_validate_folds() that also drops what loses to `rival`, a cost whose figures in the same
+// folds are known; none if it is null.
+Folded fold_costs(const Dataset& data, const FoldOptions& folds, const TrainOptions& options,
+                  const TrainControl& control, const std::function<void(const Folded&)>& tell,
+                  const FoldedCost* rival);
 
 // With classes the largest power of two at which no row can leave the margin; in regression the one
 // that LIBLINEAR begins with.

@@ -133,7 +133,10 @@ class CostSearcher {
   bool attempt(const std::vector<double>& path) {
     TrainOptions options = options_;
     options.path = path;
-    Result<Folded> found = cross_validate_folds(data_, how_.folds, options, control_, tell_);
+    const FoldedCost* const rival =
+        table_.costs().empty() ? nullptr : &table_.costs()[table_.best()];
+    Result<Folded> found =
+        guard([&] { return fold_costs(data_, how_.folds, options, control_, tell_, rival); });
     const bool stopped = !found.ok() && found.error().id == "run.interrupted";
     if (stopped && !table_.costs().empty()) return false;
     const bool whole = found.ok() && found->finished == found->folds;

@@ -36,7 +36,7 @@ from support import (DATA, GOOD, LONG, OLD_MODEL, PROGRAM, SIGNALS, SLOW, TEXT, 
                      at_length, cpu_seconds, joined, make_rows, mapping_fails, table, to_text, unprivileged, waiting)
 
 ROWS = [f"{group}{number}" for group, count in
-        {"T": 30, "L": 14, "V": 19, "I": 11, "B": 17, "M": 17, "O": 15, "R": 21}.items()
+        {"T": 30, "L": 16, "V": 19, "I": 11, "B": 17, "M": 17, "O": 15, "R": 21}.items()
         for number in range(1, count + 1)]
 
 # Rows, or parts of them, that are not tested here: why, and where they are. FILE::WORD is looked up.

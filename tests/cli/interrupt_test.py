@@ -148,7 +148,7 @@ COMMANDS = [
     "predict d.svm m out", "evaluate d.svm m", "verify m d.svm", "verify bare d.svm --prove --gap 1e-6", "check d.svm",
     "convert d.svm out", "convert d.svm out --to binary", "convert d.hinge out --to text", "split d.svm out out2",
     "compare d.svm --svg out --gap 1e-5", "train d.svm -v 3 --gap 1e-5", "generate out --like ccat --rows 4000",
-    "train d.svm out --cache",
+    "train d.svm out --cache", "tune d.svm out --cost 1 --gap 1e-5", "evaluate d.svm m --curve out",
 ]
 
 

@@ -132,6 +132,13 @@ class TuneTest(CommandCase):
         self.assertSays(self.hinge("tune", "few.svm", "m", code=65), r".*\[data\.folds\]")
         self.assertEqual(self.files(), ["d.svm", "few.svm"])
 
+    def test_columns_of_different_scale_are_named(self):
+        self.write("s.svm", "".join(f"{1 - 2 * (i % 2)} 1:{i % 3} 2:{1000 * (i % 5)}\n" for i in range(40)))
+        for command in (("train", "s.svm", "m"), ("train", "s.svm", "-v", "2"), ("tune", "s.svm", "m", "--cost", "1")):
+            self.assertSays(self.hinge(*command), r".*warning: column 2 reaches 4e\+03, column 1 only 2 \[data\.scale\]")
+        self.assertIn("[data.scale]", self.hinge("check", "s.svm").text)
+        self.assertNotIn("data.scale", self.hinge("train", "d.svm", "m").err)
+
     def test_options_reach_every_model(self):
         run = self.hinge("tune", "d.svm", "m", "--cost", "0.01,1", "--loss", "squared_hinge", "--bias", "free", "--class-weight",
                          "balanced", "--json")

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -117,6 +118,35 @@ TEST_F(Check, ColumnsOfAnyNumber) {
   const CheckReport report = check("1 1:1 4294967000:1e6\n-1 1:2\n");
   ASSERT_EQ(ids(report), Ids{"check.scale"});
   EXPECT_NE(report.findings[0].message.find("column 4294967000"), std::string::npos);
+}
+
+// Column 1 goes up to 4, column 2 to 600, as many rows have a third, which is tiny.
+std::string two_scales(int rows, int with_third) {
+  std::string text;
+  for (int i = 0; i < rows; ++i) {
+    text += (i % 2 == 0 ? "1 1:" : "-1 1:") + std::to_string(1 + i % 4) +
+            " 2:" + std::to_string(100 * (1 + i % 6));
+    if (i < with_third) text += " 3:0." + std::to_string(1000 + i);
+    text += "\n";
+  }
+  return text;
+}
+
+TEST_F(Check, ColumnsOfDifferentScale) {
+  const CheckReport report = check(two_scales(120, 0));
+  ASSERT_EQ(ids(report), (Ids{"data.scale", "check.duplicates"}));
+  EXPECT_NE(report.findings[0].message.find("column 2 reaches 600, column 1 only 4"),
+            std::string::npos);
+  const auto of = [](const std::string& text) {
+    return check_scale(testing::dataset_from_text(text));
+  };
+  EXPECT_FALSE(of("1 1:1 2:100\n-1 1:-0.5 2:-99\n").has_value());  // no more than 100 times
+  EXPECT_TRUE(of("1 1:1 2:-101\n-1 1:-0.5 2:9\n").has_value());
+  EXPECT_FALSE(of("1 1:1 2:50\n-1 1:1 2:50\n1 1:1\n-1 1:1\n1 1:1\n-1 1:1 3:1e5\n").has_value());
+  EXPECT_FALSE(of("1\n-1\n").has_value());
+  const std::optional<Error> tiny = of(two_scales(120, 60));  // 60 rows are half of them
+  ASSERT_TRUE(tiny.has_value());
+  EXPECT_NE(tiny->message.find("column 3 only 0.1"), std::string::npos) << tiny->message;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "hinge/json.h"
 #include "support.h"
+#include "tune/folds.h"
 
 namespace hinge {
 namespace {
@@ -141,6 +142,18 @@ TEST(Tune, LosersAreDroppedAndTheChoiceStays) {
     }
   }
   EXPECT_GT(dropped, 0);
+}
+
+TEST(Tune, WhoLosesToAKnownCostIsDroppedToo) {
+  const FoldedCost perfect = {.cost = 1, .figures = std::vector<double>(5, 1.0), .mean = 1};
+  const FoldOptions how = {.drop_losers = true};
+  const TrainOptions options = costs({0.01, 1});
+  const Folded found = fold_costs(noisy(), how, options, {}, {}, &perfect);
+  EXPECT_EQ(found.finished, found.folds);
+  for (const FoldedCost& cost : found.costs) {
+    EXPECT_TRUE(cost.dropped);
+    EXPECT_LT(cost.figures.size(), 5U);
+  }
 }
 
 TEST(Tune, FindsCostsOfItsOwn) {
