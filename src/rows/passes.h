@@ -93,30 +93,35 @@ class Passes {
   // w_c += sum over k < count of a[k * stride + c] x_row(k)
   template <class RowOf>
   void combine(std::uint64_t count, const RowOf& row, const double* a, double* w) {
-    const std::size_t groups = groups_of(count);
-    if (groups > 1) {
-      add_up_groups(count, groups, row, a, w);
-      return;
-    }
-    const bool shared = size() >= kNumbersToOwn && worth_sharing(count);
-    if (shared && owners_.empty()) share_columns();
-    if (!shared || owners_.size() <= 2) {
-      add_rows(0, count, row, a, w);
-      return;
-    }
-    pool_.run(owners_.size() - 1, [&](std::size_t owner) {
-      const std::uint64_t last = owners_[owner + 1];
-      for (std::uint64_t k = 0; k < count; ++k) {
-        if (k % kPollRows == 0) pool_.poll();
-        if (zero(a + k * stride_)) continue;
-        const SparseRow<Value> whole = row_of(m_, row(k));
-        const auto [from, to] = part_of(row(k), whole, owner);
-        add_part({from, whole.values + (from - whole.columns), static_cast<std::size_t>(to - from),
-                  whole.run},
-                 a + k * stride_, w);
-        if (last == m_.features) add_bias(a + k * stride_, w);
+    const std::size_t groups = groups_of(count), numbers = size();
+    const auto begin_of = [&](std::size_t group) { return count * group / groups; };
+    if (groups == 1) return add_range(0, count, row, a, w);
+    // So many groups at a time have vectors; the first of all is added to w itself.
+    const std::size_t wave =
+        pool_.threads() == 1 ? 1 : std::clamp<std::size_t>(kNumbersOfGroups / numbers, 1, groups);
+    sums_.resize(std::max(sums_.size(), wave * numbers));
+    for (std::size_t first = 0; first < groups; first += wave) {
+      const std::size_t last = std::min(groups, first + wave);
+      const auto sum_of = [&](std::size_t group) {
+        return group == 0 ? w : sums_.data() + (group - first) * numbers;
+      };
+      if (wave == 1) {
+        if (first > 0) std::fill_n(sum_of(first), numbers, 0.0);
+        add_range(begin_of(first), begin_of(last), row, a, sum_of(first));
+      } else {
+        pool_.run(last - first, [&](std::size_t k) {
+          if (first + k > 0) std::fill_n(sum_of(first + k), numbers, 0.0);
+          add_rows(begin_of(first + k), begin_of(first + k + 1), row, a, sum_of(first + k));
+        });
       }
-    });
+      pool_.run((numbers + kNumbersAtATime - 1) / kNumbersAtATime, [&](std::size_t block) {
+        const std::size_t from = block * kNumbersAtATime,
+                          some = std::min(kNumbersAtATime, numbers - from);
+        for (std::size_t group = std::max<std::size_t>(1, first); group < last; ++group) {
+          simd_.add_dense(1, sum_of(group) + from, w + from, some);
+        }
+      });
+    }
   }
 
  private:
@@ -124,9 +129,9 @@ class Passes {
   static constexpr std::uint64_t kWorth = 1 << 17;  // operations worth waking threads
   static constexpr std::uint64_t kPollRows = 1024;  // between two looks at the stop token
   // A sum is one over at most so many groups of rows, of so many entries for each number of a
-  // group's vector, which all together have at most so many numbers. Adding the vectors up takes
-  // about a third of a sum of the fewest such entries; with four entries a number 16 threads had
-  // six to eight groups of the rows that flip in a step of focus on like ccat.
+  // group's vector, which all together have at most so many a hyperplane. Adding the vectors up
+  // takes about a third of a sum of the fewest such entries; with four entries a number 16 threads
+  // had six to eight groups of the rows that flip in a step of focus on like ccat.
   static constexpr std::uint64_t kMostGroups = 32, kEntriesANumber = 2,
                                  kNumbersOfGroups = std::uint64_t{1} << 22;
   // Numbers of these vectors that are added up at a time.
@@ -136,18 +141,17 @@ class Passes {
   static constexpr std::uint64_t kNumbersToOwn = std::uint64_t{1} << 19, kEntriesOfOwner = 16;
 
   std::uint64_t mean_entries() const { return m_.nonzeros() / std::max<std::uint64_t>(1, m_.rows); }
-  std::uint64_t operations(std::uint64_t count) const {
-    return count * (mean_entries() + 1) * stride_;
-  }
   bool worth_sharing(std::uint64_t count) const {
-    return pool_.threads() > 1 && operations(count) >= kWorth;
+    return pool_.threads() > 1 && count * (mean_entries() + 1) * stride_ >= kWorth;
   }
 
-  // Of a sum over so many rows: a function of these rows alone.
+  // Of a sum over so many rows: a function of these rows alone, whatever other hyperplanes there
+  // are.
   std::size_t groups_of(std::uint64_t count) const {
-    const std::uint64_t work = operations(count), numbers = size();
-    if (work < kWorth || numbers == 0) return 1;
-    return std::min({kMostGroups, work / (kEntriesANumber * numbers), kNumbersOfGroups / numbers});
+    const std::uint64_t work = count * (mean_entries() + 1), columns = dimension();
+    if (work < kWorth || columns == 0) return 1;
+    return std::clamp<std::uint64_t>(
+        std::min(work / (kEntriesANumber * columns), kNumbersOfGroups / columns), 1, kMostGroups);
   }
 
   template <class RowOf>
@@ -159,32 +163,24 @@ class Passes {
     }
   }
 
-  // The first group is added to w itself, the others to vectors of their own.
+  // The same by threads that own columns, where that is worth it.
   template <class RowOf>
-  void add_up_groups(std::uint64_t count, std::size_t groups, const RowOf& row, const double* a,
-                     double* w) {
-    const std::size_t numbers = size();
-    const auto add_group = [&](std::size_t group, double* sum) {
-      if (group > 0) std::fill_n(sum, numbers, 0.0);
-      add_rows(count * group / groups, count * (group + 1) / groups, row, a, sum);
-    };
-    if (pool_.threads() == 1) {  // one vector after the other, in the same place
-      sums_.resize(std::max(sums_.size(), numbers));
-      add_group(0, w);
-      for (std::size_t group = 1; group < groups; ++group) {
-        add_group(group, sums_.data());
-        simd_.add_dense(1, sums_.data(), w, numbers);
-      }
-      return;
-    }
-    sums_.resize(std::max(sums_.size(), (groups - 1) * numbers));
-    const auto sum_of = [&](std::size_t group) { return sums_.data() + (group - 1) * numbers; };
-    pool_.run(groups, [&](std::size_t group) { add_group(group, group == 0 ? w : sum_of(group)); });
-    pool_.run((numbers + kNumbersAtATime - 1) / kNumbersAtATime, [&](std::size_t block) {
-      const std::size_t from = block * kNumbersAtATime,
-                        some = std::min(kNumbersAtATime, numbers - from);
-      for (std::size_t group = 1; group < groups; ++group) {
-        simd_.add_dense(1, sum_of(group) + from, w + from, some);
+  void add_range(std::uint64_t begin, std::uint64_t end, const RowOf& row, const double* a,
+                 double* w) {
+    const bool shared = size() >= kNumbersToOwn && worth_sharing(end - begin);
+    if (shared && owners_.empty()) share_columns();
+    if (!shared || owners_.size() <= 2) return add_rows(begin, end, row, a, w);
+    pool_.run(owners_.size() - 1, [&](std::size_t owner) {
+      const std::uint64_t last = owners_[owner + 1];
+      for (std::uint64_t k = begin; k < end; ++k) {
+        if (k % kPollRows == 0) pool_.poll();
+        if (zero(a + k * stride_)) continue;
+        const SparseRow<Value> whole = row_of(m_, row(k));
+        const auto [from, to] = part_of(row(k), whole, owner);
+        add_part({from, whole.values + (from - whole.columns), static_cast<std::size_t>(to - from),
+                  whole.run},
+                 a + k * stride_, w);
+        if (last == m_.features) add_bias(a + k * stride_, w);
       }
     });
   }
