@@ -5,7 +5,7 @@
     python3 bench/losses.py report            the tables again, from the results
     python3 bench/losses.py self-test         a tiny run of hinge alone, and its report
 
-Solving alone, on one thread. What is measured is added to --results (a JSON file a loss) solver by solver; a run that was cut
+Solving alone, on one thread and on two; and from a text file to a model file. What is measured is added to --results (a JSON file a loss) solver by solver; a run that was cut
 goes on where it was, and --again measures what is there already anew. The tables are a part of docs/benchmarks.md, between
 two marks, which `make bench` leaves as it is. HINGE names the program (default build/hinge).
 
@@ -13,7 +13,8 @@ How a cell comes about: hinge works out a reference, far tighter than any gap as
 tolerances from the loosest to the tightest, each judged by its primal as computed here and the best bound known, until the
 tightest gap is reached or a run takes longer than --cap seconds. Each peer counts at the loosest tolerance that
 reaches the gap, hinge with whatever solver `auto` takes at the gap asked for; what takes less than 2 seconds is run --repeat
-times, and the best counts. Sets of regression have the rows of others, and for a target the score of a hyperplane drawn at
+times, and the best counts. Beside hinge on two threads stand the same peers, which have one, and snapml, which has two. From text hinge
+stands beside LIBLINEAR's `train`, by its -e of the solving. Sets of regression have the rows of others, and for a target the score of a hyperplane drawn at
 random, scaled to a deviation of 1, and noise of deviation 0.1.
 """
 import argparse
@@ -21,6 +22,7 @@ import datetime
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,9 +34,9 @@ except ImportError:
     sys.exit(77)  # skipped, to ctest
 
 import matrix_report
-from matrix_peers import EPSILONS, Hinge, Liblinear, Missed, Sklearn, Workshop
+from matrix_peers import EPSILONS, Hinge, Liblinear, Missed, Point, Sklearn, Workshop
 from matrix_results import Results
-from matrix_sets import REGRESSION, Set, prepare
+from matrix_sets import REGRESSION, Set, liblinear_weights, prepare
 from peers import HINGE
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -51,6 +53,9 @@ CLASSES = ("a9a", "w8a", "covtype", "ccat", "imdb", "news20", "like-real-sim", "
 QUICK_CLASSES = ("a9a", "ccat", "cov1-small", "dense-small")
 TARGETS = ("a9a-targets", "ccat-targets", "like-real-sim-targets", "dense-200-targets")
 QUICK_TARGETS = ("a9a-targets", "dense-small-targets")
+ONE, TWO = "hinge", "hinge, two threads"
+TEXT, TEXT_TWO = "hinge from text", "hinge from text, two threads"
+ON_TWO = {"snapml, two threads": "snapml2"}  # peers that are measured on two threads as well
 MOST_COLUMNS = 10_000  # of newton-cholesky, whose matrix has columns x columns
 
 
@@ -65,13 +70,35 @@ class LiblinearLoss(Liblinear):
         return [self.program(), data and data.text, self.number, EPSILON]
 
 
+class LiblinearText(LiblinearLoss):
+    """Its `train`, from text to model, at those -e that were the first to reach a gap when solving alone."""
+
+    def __init__(self, shop, sources, number, results):
+        super().__init__(shop, sources, number)
+        self.alone, self.name, self.results = self.name, f"LIBLINEAR's train -s {number}", results
+
+    def why_not(self):
+        return None if shutil.which("liblinear-train") else "liblinear-train (package liblinear-tools) is not installed"
+
+    def solve(self, data, cost, knob, limit):
+        first = {next((other for other in EPSILONS if other in run["points"] and
+                       self.results.reached(data.name, cost, self.alone, other, gap)), None)
+                 for gap in self.results.gaps() if (run := self.results.solver(data.name, cost, self.alone))}
+        if knob not in first:
+            return []
+        path = self.shop.path("liblinear.model")
+        seconds, _, _ = self.shop.measure(["liblinear-train", "-s", self.number, "-p", EPSILON, "-c", cost, "-e", knob, "-q",
+                                           data.text, path], limit)
+        return [Point(knob, seconds, data.data.primal(liblinear_weights(path), float(cost)))]
+
+
 class SklearnLoss(Sklearn):
     def __init__(self, shop, name, word):
         super().__init__(shop, name, "tol", TOLERANCES)
         self.kind = word
 
     def why_not(self):
-        module = "snapml" if self.kind == "snapml" else "sklearn"
+        module = "snapml" if self.kind.startswith("snapml") else "sklearn"
         missing = subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True).returncode
         return f"the Python module {module} is not installed" if missing else None
 
@@ -85,13 +112,25 @@ class SklearnLoss(Sklearn):
 
 
 class HingeLoss(Hinge):
-    def __init__(self, shop, gaps, loss):
+    def __init__(self, shop, gaps, loss, name=ONE):
         super().__init__(shop, gaps)
-        self.loss = loss
+        self.loss, self.name, self.from_text = loss, name, name in (TEXT, TEXT_TWO)
+        self.threads = "2" if name in (TWO, TEXT_TWO) else "1"
 
     def command(self, path, cost, knob):
-        more = ["--epsilon", EPSILON] if self.loss in REGRESSION else []
-        return [*super().command(path, cost, knob), "--loss", self.loss, "--no-witness", *more]
+        words = ["--loss", self.loss, "--no-witness"]
+        if self.loss in REGRESSION:
+            words += ["--epsilon", EPSILON]
+        return [HINGE, "train", path, self.shop.path("hinge.model"), "-c", cost, "--gap", knob, "-n", self.threads, "--json", "-q",
+                *words]
+
+    def solve(self, data, cost, knob, limit):
+        if not self.from_text:
+            return super().solve(data, cost, knob, limit)
+        real = ["--real-labels"] if self.loss in REGRESSION else []
+        seconds, _, out = self.shop.measure([*self.command(data.text, cost, knob), *real, "--time-limit", str(limit)],
+                                            3 * limit + 60)
+        return [Point(knob, seconds, *self.values(json.loads(out)))]
 
     def takes_it(self, data):
         """None, or why hinge does not take the loss."""
@@ -128,8 +167,11 @@ class Losses:
         self.gaps = sorted(arguments.gaps, reverse=True)
         self.hinge = HingeLoss(shop, self.gaps, loss)
         numbers, others = PEERS[loss]
+        doubles = {name: word for name, word in ON_TWO.items() if word.removesuffix("2") in others.values()}
         solvers = [*(LiblinearLoss(shop, arguments.sources, number) for number in numbers),
-                   *(SklearnLoss(shop, name, word) for name, word in others.items())]
+                   *(SklearnLoss(shop, name, word) for name, word in {**others, **doubles}.items()),
+                   *(LiblinearText(shop, arguments.sources, number, self.results) for number in numbers)]
+        self.others = [HingeLoss(shop, self.gaps, loss, name) for name in (TWO, TEXT, TEXT_TWO)]
         self.peers = []
         for solver in solvers if arguments.peers else ():
             missing = solver.why_not()
@@ -167,7 +209,7 @@ class Losses:
 
     def cell(self, data, cost):
         results = self.results
-        open_ones = [solver for solver in (self.hinge, *self.peers)
+        open_ones = [solver for solver in (self.hinge, *self.others, *self.peers)
                      if self.arguments.again or not (results.solver(data.name, cost, solver.name) or {}).get("ended")]
         if not open_ones:
             return
@@ -188,7 +230,10 @@ class Losses:
         open_gaps = list(self.gaps)
         for knob in solver.knobs:
             try:
-                point = solver.solve(data, cost, knob, self.arguments.cap)[0]
+                points = solver.solve(data, cost, knob, self.arguments.cap)
+                if not points:
+                    continue  # not asked of it
+                point = points[0]
                 results.add(data.name, cost, solver.name, point)
                 within = [gap for gap in open_gaps if results.reached(data.name, cost, solver.name, knob, gap)]
                 for _ in range(self.arguments.repeat - 1 if within and point.seconds < 2 else 0):
@@ -197,7 +242,7 @@ class Losses:
                 ended = str(why)
                 break
             open_gaps = [gap for gap in open_gaps if gap not in within]
-            if solver is not self.hinge and not open_gaps:
+            if solver not in (self.hinge, *self.others) and not open_gaps:
                 ended = "tightest gap reached"
                 break
         results.solver(data.name, cost, solver.name)["ended"] = ended
@@ -205,17 +250,23 @@ class Losses:
 
 # ---- The report.
 
-def peers_of(results, name, cost):
-    return [solver for solver in results.all["solve"][name][cost] if solver != "hinge"]
+def peers_of(results, name, cost, ours):
+    """Those beside whom hinge stands under that name."""
+    def fit(solver):
+        text = solver.startswith("LIBLINEAR's train")
+        return not solver.startswith("hinge") and text == (ours in (TEXT, TEXT_TWO)) and (ours == TWO or solver not in ON_TWO)
+    return [solver for solver in results.all["solve"][name][cost] if fit(solver)]
 
 
-def cells(results):
+def cells(results, name_of_ours=ONE):
     """(set, cost, gap, hinge's seconds or None, the best peer's or None, who that is)"""
     for name in results.all["solve"]:
         for cost in results.costs(name):
+            if not results.solver(name, cost, name_of_ours):
+                continue
             for gap in results.gaps():
-                ours = results.fastest(name, cost, "hinge", gap)
-                theirs = [(found[0], solver) for solver in peers_of(results, name, cost)
+                ours = results.fastest(name, cost, name_of_ours, gap)
+                theirs = [(found[0], solver) for solver in peers_of(results, name, cost, name_of_ours)
                           if (found := results.fastest(name, cost, solver, gap))]
                 best = min(theirs, default=(None, None))
                 yield name, cost, gap, ours and ours[0], *best
@@ -243,29 +294,41 @@ def mean(ratios):
     return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else float("nan")
 
 
+def means(found):
+    ratios = [(float(cost), best / ours) for _, cost, _, ours, best, _ in found if ours and best]
+    small = [ratio for cost, ratio in ratios if cost <= 1]
+    return (f"Geometric mean of {len(ratios)} cells {mean([r for _, r in ratios]):.2f}, of the {len(small)} with C <= 1 "
+            f"{mean(small):.2f}, of which {sum(ratio < 1 for ratio in small)} are below 1.")
+
+
+def table(results, found):
+    rows = {}
+    for name, cost, gap, *cell in found:
+        rows.setdefault((name, f"{float(cost):g}"), {})[gap] = cell_text(*cell)
+    return matrix_report.table(("set", "C", *(f"{gap:g}" for gap in results.gaps())),
+                               [(*key, *(row.get(gap, "") for gap in results.gaps())) for key, row in rows.items()])
+
+
 def section(all_results):
     lines = ["## Other losses", "",
              "Written by bench/losses.py. How many times as long as hinge, with the solver that `auto` takes, the best peer takes to "
-             "solve to a gap, on one thread; in brackets seconds of hinge and of that peer. A ratio below 1 is bold."]
+             "solve to a gap, on one thread unless a table says something else; in brackets seconds of hinge and of that peer. A ratio below 1 is bold."]
     for loss, results in all_results.items():
         found = list(cells(results))
         if not found:
             continue
         about = results.all["about"]
         solvers = sorted({solver for name in results.all["solve"] for cost in results.costs(name)
-                          for solver in peers_of(results, name, cost)})
-        ratios = [(float(cost), best / ours) for _, cost, _, ours, best, _ in found if ours and best]
-        small = [ratio for cost, ratio in ratios if cost <= 1]
-        lost = sum(ratio < 1 for ratio in small)
-        rows = {}
-        for name, cost, gap, *cell in found:
-            rows.setdefault((name, f"{float(cost):g}"), {})[gap] = cell_text(*cell)
+                          for solver in peers_of(results, name, cost, ONE)})
         lines += ["", f"### {loss}", "",
                   f"Beside {', '.join(solvers) or 'nobody'}; {about['date']}, {about['cpu']}, {about['hinge']}; {about['cap']:g} s at most for "
-                  f"one run. Geometric mean of {len(ratios)} cells {mean([r for _, r in ratios]):.2f}, of the {len(small)} with C <= 1 "
-                  f"{mean(small):.2f}, of which {lost} are below 1.", "",
-                  *matrix_report.table(("set", "C", *(f"{gap:g}" for gap in results.gaps())),
-                                       [(*key, *(row.get(gap, "") for gap in results.gaps())) for key, row in rows.items()])]
+                  f"one run. {means(found)}", "", *table(results, found)]
+        for ours, words in ((TWO, "hinge has two threads; peers have one, and snapml, where it is there, one or two."),
+                            (TEXT, "From a text file to a model file, beside LIBLINEAR's `train`; one thread."),
+                            (TEXT_TWO, "The same, hinge with two threads.")):
+            found = list(cells(results, ours))
+            if found:
+                lines += ["", f"{words} {means(found)}", "", *table(results, found)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -307,8 +370,9 @@ def self_test(_):
         main(["run", "--only", "tiny-targets", "--losses", "epsilon_insensitive,squared_epsilon", *alone])
         results = results_in(folder)
         for loss in PEERS:
-            found = list(cells(results[loss]))
-            assert len(found) == 2 and all(ours is not None for _, _, _, ours, _, _ in found), found
+            for name in (ONE, TWO, TEXT, TEXT_TWO):
+                found = list(cells(results[loss], name))
+                assert len(found) == 2 and all(ours is not None for _, _, _, ours, _, _ in found), (name, found)
         before = json.dumps(results["squared_hinge"].all["solve"])
         main(words)
         assert json.dumps(results_in(folder)["squared_hinge"].all["solve"]) == before

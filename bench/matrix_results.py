@@ -12,7 +12,7 @@ to half of that gap, the lowest primal known stands in for it: the doubt is in f
 import json
 import os
 
-HINGE = ("hinge", "hinge, all cores")
+HINGE = ("hinge", "hinge, all cores", "hinge, two threads", "hinge from text", "hinge from text, two threads")
 
 
 class Results:

@@ -45,15 +45,17 @@ def regression(loss):
     return make
 
 
-def snapml(cost, value):
-    from snapml import LogisticRegression
-    return LogisticRegression(regularizer=1 / cost, tol=float(value), fit_intercept=False, max_iter=100_000, random_state=1,
-                              n_jobs=1, dual=True)
+def snapml(threads):
+    def make(cost, value):
+        from snapml import LogisticRegression
+        return LogisticRegression(regularizer=1 / cost, tol=float(value), fit_intercept=False, max_iter=100_000,
+                                  random_state=1, n_jobs=threads, dual=True)
+    return make
 
 
 KINDS = {"squared_hinge": squared_hinge, "lbfgs": logistic("lbfgs"), "newton-cholesky": logistic("newton-cholesky"),
          "saga": logistic("saga"), "svr": regression("epsilon_insensitive"), "svr2": regression("squared_epsilon_insensitive"),
-         "snapml": snapml}
+         "snapml": snapml(1), "snapml2": snapml(2)}
 
 
 def fit(x, y, cost, knob):

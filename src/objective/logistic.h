@@ -136,11 +136,12 @@ struct Logistic {
   // Of x, the smaller of alpha and U - alpha where that is going to be the smaller one, the slope
   // is h = z + q (x' - x) + t with x' = U s(t): rising and convex in t <= 0. Halley's method in t,
   // or where that would go too far Newton's, needs an exponential a trial, and never leaves the
-  // range.
+  // range. `fine`: of t, the last trial, which leaves less than half of its third power.
+  static constexpr double kFine = 0.02, kRough = 0.5;
   HINGE_ANYWHERE static inline double dual_step(double alpha, double upper, double gradient,
-                                                double square, double stride = 1) {
+                                                double square, double stride = 1,
+                                                double fine = kFine) {
     constexpr int kTrials = 100;
-    constexpr double kFine = 0.02;  // of t: it leaves less than half of its third power
     if (!(upper >= elementary::kLeastNormal)) return alpha;
     const bool above = gradient + square * (upper / 2 - alpha) < 0;
     const double x = above ? upper - alpha : alpha, z = above ? -gradient : gradient;
@@ -162,7 +163,7 @@ struct Logistic {
       t -= back < 0.5 ? step / (1 - back) : step;
       t = t < 0 ? t : 0.0;
       share = share_of(t);
-      if (!(std::abs(t - before) > kFine)) break;
+      if (!(std::abs(t - before) > fine)) break;
     }
     const double found = upper * share, to = above ? upper - found : found;
     if (stride == 1) return to;

@@ -150,9 +150,9 @@ struct Hinge {
   }
   // The share a that maximises -l*(-a) - a z - (a - centre)^2 / (2 steepness): the prox of the
   // conjugate, by which a smoothed loss has its slope (solve/newton). centre is inside the range.
-  // Losses whose gain is no quadratic are smooth themselves, and have share(z) in its place, the
-  // best share at a margin, -l'(z), and curvature_of_share(a), which is l'' there; these and
-  // curvature(z) take vectors, too.
+  // Smooth losses have no need of it, and have share(z) in its place, the best share at a margin,
+  // -l'(z), and curvature_of_share(a), which is l'' there; these and curvature(z) take vectors,
+  // too.
   template <class T>
   HINGE_ANYWHERE static inline T prox(T centre, T z, double steepness) {
     const T zero = {}, one = zero + 1.0;
@@ -214,7 +214,22 @@ struct SquaredHinge {
     return lacking * lacking;
   }
   HINGE_ANYWHERE static inline double slope(double z) { return z < kCorner ? -2 * slack(z) : 0.0; }
-  HINGE_ANYWHERE static inline double curvature(double z) { return inside(z) ? 2.0 : 0.0; }
+  // -l'(z): the best share at a margin.
+  template <class T>
+  HINGE_ANYWHERE static inline T share(T z) {
+    return 2.0 * positive(slack(z));
+  }
+  template <class T>
+  HINGE_ANYWHERE static inline T curvature(T z) {
+    const T zero = {}, corner = zero + kCorner, two = zero + 2.0;
+    return z < corner ? two : zero;
+  }
+  // That of the margin whose best share is a.
+  template <class T>
+  HINGE_ANYWHERE static inline T curvature_of_share(T a) {
+    const T zero = {}, two = zero + 2.0;
+    return a != zero ? two : zero;
+  }
   HINGE_ANYWHERE static inline bool inside(double z) { return z < kCorner; }
 
   template <class T>
@@ -275,15 +290,6 @@ struct SquaredHinge {
     const double to = alpha - stride * ((gradient + alpha * bent) / (square + bent));
     return to > 0 ? to : 0.0;
   }
-  template <class T>
-  HINGE_ANYWHERE static inline T prox(T centre, T z, double steepness) {
-    const double softness = 1 / steepness, slope = prox_slope(steepness);
-    return positive((centre * softness + slack(z)) * slope);
-  }
-  HINGE_ANYWHERE static inline double prox_slope(double steepness) {
-    return 1 / (1 / steepness + 0.5);
-  }
-
   struct Enclosure {
     double most = 0, doubt = 0;
   };

@@ -198,7 +198,21 @@ struct SquaredEpsilon : TwoSidedLoss {
   HINGE_ANYWHERE inline double slope(double z) const {
     return z < 0 ? -2 * beyond(z) : 2 * beyond(z);
   }
-  HINGE_ANYWHERE inline double curvature(double z) const { return inside(z) ? 2.0 : 0.0; }
+  template <class T>
+  HINGE_ANYWHERE inline T share(T z) const {
+    return 2.0 * best_of(-z - epsilon, epsilon - z);
+  }
+  template <class T>
+  HINGE_ANYWHERE inline T curvature(T z) const {
+    const T zero = {}, two = zero + 2.0;
+    return beyond(z) > zero ? two : zero;
+  }
+  // That of the margin whose best share is a.
+  template <class T>
+  HINGE_ANYWHERE static inline T curvature_of_share(T a) {
+    const T zero = {}, two = zero + 2.0;
+    return a != zero ? two : zero;
+  }
   HINGE_ANYWHERE inline bool inside(double z) const { return beyond(z) > 0; }
   template <class T>
   HINGE_ANYWHERE inline T value_by_gradient(T gradient) const {
@@ -250,16 +264,6 @@ struct SquaredEpsilon : TwoSidedLoss {
     return best_of(alpha - stride * ((slope_at_alpha + epsilon) / (square + bent)),
                    alpha - stride * ((slope_at_alpha - epsilon) / (square + bent)));
   }
-  template <class T>
-  HINGE_ANYWHERE inline T prox(T centre, T z, double steepness) const {
-    const double softness = 1 / steepness, rise = prox_slope(steepness);
-    const T pull = centre * softness - z;
-    return best_of((pull - epsilon) * rise, (pull + epsilon) * rise);
-  }
-  HINGE_ANYWHERE static inline double prox_slope(double steepness) {
-    return 1 / (1 / steepness + 0.5);
-  }
-
   struct Enclosure {
     double most = 0, doubt = 0;
   };

@@ -7,6 +7,7 @@
 
 #include "data/columns.h"
 #include "data/survey.h"
+#include "objective/loss.h"
 #include "solve/crawl.h"
 #include "solve/monitor.h"
 #include "solve/tuning.h"
@@ -14,17 +15,23 @@
 namespace hinge {
 namespace {
 
-// Above this C |x|^2 newton is chosen for a smooth loss on many sparse rows of few columns.
-double hard_of_smooth(LossKind loss, double columns, double gap) {
+bool is_smooth(LossKind kind) {
+  return visit_loss(kind, []<class Loss>(const Loss&) { return Loss::kSmooth; });
+}
+
+// Above this C |x|^2 newton is chosen for a smooth loss on many rows of at most kMoreColumns.
+double hard_of_smooth(LossKind loss, double rows, double columns, double gap, bool full) {
   using Tuning = ChoiceTuning;
-  const bool squared = loss == LossKind::squared_hinge;
-  if (columns <= Tuning::kFewColumns) {
-    return squared ? Tuning::kHardOfSquared : Tuning::kHardOfLogistic;
-  }
-  if (gap <= Tuning::kSmallGap) {
-    return squared ? Tuning::kHardOfSquaredAndMoreColumns : Tuning::kHardOfLogistic;
-  }
-  return !squared && gap <= kDefaultGap ? Tuning::kHardOfLogisticAndMoreColumns : Tuning::kHard;
+  if (columns <= Tuning::kFewColumns && rows >= Tuning::kVeryManyRows) return 0;
+  const bool sampled = rows >= std::max(Tuning::kSampledRows, Tuning::kSampledByColumns * columns);
+  const bool logistic = loss == LossKind::logistic;
+  const Tuning::HardOfSmooth& hard =
+      sampled ? (logistic ? Tuning::kHardOfLogistic : Tuning::kHardOfSquared)
+              : (logistic ? Tuning::kHardOfLogisticUnsampled : Tuning::kHardOfSquaredUnsampled);
+  const auto& by_gap = columns <= Tuning::kFewColumns ? hard.few
+                       : full                         ? hard.more_full
+                                                      : hard.more;
+  return by_gap[gap <= Tuning::kSmallGap ? 0 : gap <= kDefaultGap ? 1 : 2];
 }
 
 // The largest, without weights.
@@ -66,17 +73,10 @@ SolverChoice choose_on_ranks(const TrainOptions& options, const GlobalShape& sha
 // descent takes 2 to 1000 times as long (wine, breast cancer, 8 x 8 digits, generated rows of 30 to
 // 1000 columns). Below 5,000 rows either takes milliseconds, unless C |x|^2 is large.
 //
-// Smooth losses have no corners to sharpen, so that newton takes fewer steps. Where rows are sparse
-// it is ahead of descent sooner, at gaps of 1e-2, 1e-3 and 1e-5 by (one thread, C |x|^2 of 0.14,
-// 1.4 and 14 on a9a, 0.12, 1.2 and 12 on w8a; 123 and 300 columns)
-//   squared hinge   a9a 0.5, 0.6, 1.1   1.5, 2.0, 5.0   8, 17, 21      w8a 0.1, 0.1, 0.3
-//                                                                      0.2, 0.9, 0.3   0.8,
-//                                                                      0.9, 1.5
-//   logistic        a9a 1.1, 1.3, 2.2   2.1, 2.5, 4.5   7, 15, 27      w8a 0.7, 1.0, 1.3
-//                                                                      0.5, 1.6, 1.5 0.6, 2.3, 2.5
-// In full rows it is not (20,000 rows of 50, 200 and 300 columns). On text, of thousands of
-// columns, descent is ahead with them, too, by 3 to 100 times (ccat, imdb and news20, C = 0.01, 1
-// and 100, gaps 1e-2 to 1e-6), though newton is faster there than LIBLINEAR's.
+// Smooth losses have no corners to sharpen, so that newton takes fewer steps and is ahead of
+// descent sooner, the more so the smaller the gap; docs/lab.md has the figures. On text, of
+// thousands of columns, descent is ahead by 3 to 100 times with them, too (ccat, imdb and news20, C
+// = 0.01, 1 and 100, gaps 1e-2 to 1e-6), though newton is faster there than LIBLINEAR's.
 //
 // What no such rule sees (rows far from the origin, columns of different scales) shows when descent
 // crawls; then newton goes on from there (solve/crawl.h).
@@ -117,13 +117,12 @@ SolverChoice choose_alone(const TrainOptions& options, const Dataset& data) {
                                  : ChoiceTuning::kHardOfFewRowsAndManyColumns;
   const bool few = rows < ChoiceTuning::kManyRowsPerColumn * columns;
   const bool many = rows >= ChoiceTuning::kManyRows;
-  const bool smooth = options.loss == LossKind::squared_hinge || options.loss == LossKind::logistic;
+  const bool smooth = is_smooth(options.loss);
   const bool newton =
       few                              ? hardness > hard_of_few
       : hardness > ChoiceTuning::kHard ? true
-      : smooth && !full && many && columns <= ChoiceTuning::kMoreColumns &&
-              hardness > hard_of_smooth(options.loss, columns, gap)
-          ? true
+      : smooth && many && columns <= ChoiceTuning::kMoreColumns
+          ? hardness > hard_of_smooth(options.loss, rows, columns, gap, full)
       : columns <= ChoiceTuning::kFewColumns && many ? hardness > easy
       : columns <= ChoiceTuning::kMoreColumns && many
           ? full && gap <= ChoiceTuning::kSmallGap && hardness >= ChoiceTuning::kHardOfMoreColumns

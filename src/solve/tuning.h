@@ -4,6 +4,7 @@
 // has varied it alone since.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -38,11 +39,21 @@ struct ChoiceTuning {
   static constexpr double kHardOfFewColumnsTight = 0.4, kHardOfFewColumns = 2;
   static constexpr double kVeryManyRows = 200'000;
   static constexpr double kHardOfVeryManyRowsTight = 0, kHardOfVeryManyRows = 0.1;
-  // With a smooth loss and sparse rows newton is chosen below that as well, up to kFewColumns and
-  // up to kMoreColumns: with the latter only at gaps of kSmallGap and less, but for logistic, where
-  // it is from the last number on at kDefaultGap and less.
-  static constexpr double kHardOfSquared = 1.2, kHardOfSquaredAndMoreColumns = 10;
-  static constexpr double kHardOfLogistic = 0.1, kHardOfLogisticAndMoreColumns = 1;
+  // The same with smooth losses at gaps of kSmallGap and less, kDefaultGap and less, and others: up
+  // to kFewColumns (where newton is always chosen with kVeryManyRows or more), and up to
+  // kMoreColumns in sparse and in full rows.
+  struct HardOfSmooth {
+    std::array<double, 3> few, more, more_full;
+  };
+  static constexpr HardOfSmooth kHardOfSquared = {
+      {0.12, 0.12, 0.12}, {1.2, 2.5, 7}, {0.2, 0.5, 0.5}};
+  static constexpr HardOfSmooth kHardOfLogistic = {{0.1, 0.1, 0.1}, {2, 6, 30}, {2, 6, 30}};
+  // And with fewer rows than the first, or than the second times the columns, of which newton takes
+  // no sample. (The first 8,000 and 16,000 rows of a9a and w8a; 8,000 full rows of 100 columns and
+  // 20,000 of 300.)
+  static constexpr double kSampledRows = 32'000, kSampledByColumns = 160;
+  static constexpr HardOfSmooth kHardOfSquaredUnsampled = {{1.5, 1.5, 1.5}, {4, 8, 12}, {3, 4, 6}};
+  static constexpr HardOfSmooth kHardOfLogisticUnsampled = {{2, 4, 8}, {7, 15, 30}, {7, 15, 30}};
 };
 
 // When a run takes too long, and when another solver follows (crawl.h). The numbers were chosen on

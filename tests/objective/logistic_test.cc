@@ -125,6 +125,14 @@ TEST(Logistic, DualStepStaysInsideAndIsRight) {
     if (to < upper * (1 - 1e-12)) {
       EXPECT_GE(slope_at(above), -1e-9) << alpha << " of " << upper << " at " << z << " " << square;
     }
+    // Rough steps go nearly as far, counted in the logarithm of what is small.
+    const double rough = Logistic::dual_step(alpha, upper, z, square, 1, Logistic::kRough);
+    const auto small = [&](double at) { return to > upper / 2 ? upper - at : at; };
+    if (small(to) > upper * 1e-12) {
+      const double most = std::pow(Logistic::kRough, 3) / 2;
+      EXPECT_NEAR(std::log(small(rough) / small(to)), 0, most + 1e-3)
+          << alpha << " of " << upper << " at " << z << " " << square;
+    }
     for (const double stride : {1e-3, 0.75, 1.25, 4.0}) {
       const double there = Logistic::dual_step(alpha, upper, z, square, stride);
       EXPECT_GE(there, 0);

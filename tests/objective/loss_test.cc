@@ -311,7 +311,7 @@ TYPED_TEST(LossContract, DualStepGoesToTheBest) {
 TYPED_TEST(LossContract, ProxIsTheBestShare) {
   using Loss = TypeParam;
   [[maybe_unused]] const Loss loss = this->loss_;
-  if constexpr (!Loss::kQuadraticGain) {
+  if constexpr (Loss::kSmooth) {
     SUCCEED() << "it has share() instead";
   } else {
     for (int round = 0; round < kRounds; ++round) {
@@ -338,12 +338,14 @@ TYPED_TEST(LossContract, ProxIsTheBestShare) {
 TYPED_TEST(LossContract, ShareIsTheSlope) {
   using Loss = TypeParam;
   [[maybe_unused]] const Loss loss = this->loss_;
-  if constexpr (!Loss::kQuadraticGain) {
+  if constexpr (Loss::kSmooth) {
     for (int round = 0; round < kRounds; ++round) {
       double z[4];
       for (double& x : z) {
         x = this->margin() * (this->random_.below(9) == 0 ? 300 : 1);
         EXPECT_EQ(loss.share(x), -loss.slope(x));
+        const double bent = loss.curvature(x);
+        EXPECT_NEAR(loss.curvature_of_share(loss.share(x)), bent, 1e-15);
       }
       expect_bits_of_numbers(
           "share", [&](auto x) { return loss.share(x); }, z);
@@ -413,7 +415,7 @@ TYPED_TEST(LossContract, VectorsHaveTheBitsOfNumbers) {
     for (double& x : z) x = std::clamp(x, -1e9, 1e9);  // no infinity less infinity
     expect_bits_of_numbers("lower_bound", bound, alpha, upper, z);
     expect_bits_of_numbers("gap", gap, z, alpha, upper);
-    if constexpr (Loss::kQuadraticGain) {
+    if constexpr (!Loss::kSmooth) {
       const auto prox = [&](auto c, auto x) { return loss.prox(c, x, 0.7); };
       expect_bits_of_numbers("prox", prox, centre, z);
     }

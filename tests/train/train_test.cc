@@ -448,21 +448,26 @@ TEST(TrainAuto, CountsColumnsThatOccur) {
 // Of many sparse rows of few columns newton is the one for a smooth loss, at costs at which it is
 // not for the hinge.
 TEST(TrainAuto, KnowsTheLoss) {
-  const Dataset data =
-      testing::random_dataset({.rows = 6000, .features = 100, .nonzeros = 9, .noise = 0.1});
-  const auto taken = [&](LossKind loss, double hardness) {
-    double square = 0;
-    const auto& m = std::get<CsrView<float>>(data.view());
-    for (std::uint64_t k = 0; k < m.nonzeros(); ++k) square += std::pow(m.values[k], 2);
-    TrainOptions options = {.cost = hardness * 6000 / square, .gap = 1e-3};
-    options.loss = loss;
-    return train(data, options).value().model.origin.solver;
-  };
-  EXPECT_EQ(taken(LossKind::hinge, 1.5), "auto:dual");
-  EXPECT_EQ(taken(LossKind::squared_hinge, 1.5), "auto:newton");
-  EXPECT_EQ(taken(LossKind::squared_hinge, 0.5), "auto:dual");
-  EXPECT_EQ(taken(LossKind::logistic, 0.5), "auto:newton");
-  EXPECT_EQ(taken(LossKind::logistic, 0.05), "auto:dual");
+  for (const std::uint64_t rows : {6000U, 32000U}) {  // without samples, and with one
+    const Dataset data =
+        testing::random_dataset({.rows = rows, .features = 100, .nonzeros = 9, .noise = 0.1});
+    const auto taken = [&](LossKind loss, double hardness) {
+      double square = 0;
+      const auto& m = std::get<CsrView<float>>(data.view());
+      for (std::uint64_t k = 0; k < m.nonzeros(); ++k) square += std::pow(m.values[k], 2);
+      TrainOptions options = {.cost = hardness * static_cast<double>(rows) / square, .gap = 1e-3};
+      options.loss = loss;
+      return train(data, options).value().model.origin.solver;
+    };
+    const std::string few = rows < 32000 ? "auto:dual" : "auto:newton";
+    EXPECT_EQ(taken(LossKind::hinge, 1.5), "auto:dual");
+    EXPECT_EQ(taken(LossKind::squared_hinge, 1.8), "auto:newton");
+    EXPECT_EQ(taken(LossKind::squared_hinge, 0.5), few);
+    EXPECT_EQ(taken(LossKind::squared_hinge, 0.1), "auto:dual");
+    EXPECT_EQ(taken(LossKind::logistic, 5), "auto:newton");
+    EXPECT_EQ(taken(LossKind::logistic, 0.5), few);
+    EXPECT_EQ(taken(LossKind::logistic, 0.05), "auto:dual");
+  }
 }
 
 // Every solver that promises it ends on what it cannot solve, and says why.

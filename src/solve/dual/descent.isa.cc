@@ -88,6 +88,12 @@ HINGE_INLINE double scaled(const QuantisedRow& row, double dot) {
   return dot * static_cast<double>(row.with.scale);
 }
 
+// Where formulas take logarithms one visit in so many looks at the gap of its row, for all of them,
+// and steps are rough, as all will come by again.
+template <class Loss>
+constexpr bool kTakesLogarithms = Loss::kSmooth && !Loss::kQuadraticGain;
+constexpr std::uint64_t kLooks = 4;
+
 // dot: <w, x>, of a quantised row without its scale
 template <class Loss, class Value, class Weight, class X>
 HINGE_INLINE void end_visit(Descent<Value, Weight>& d, DescentRow& row, const X& x, double dot) {
@@ -113,7 +119,11 @@ HINGE_INLINE void end_visit(Descent<Value, Weight>& d, DescentRow& row, const X&
   const double gradient = Loss::dual_gradient(margin);
   const double g = loss.full_gradient(gradient, alpha, upper);
   const double most = alpha <= lowest ? 0 : kNever, least = alpha >= highest ? 0 : -kNever;
-  d.estimate += loss.gap(gradient, alpha, upper);
+  if constexpr (!kTakesLogarithms<Loss>) {
+    d.estimate += loss.gap(gradient, alpha, upper);
+  } else if (d.visits % kLooks == 0) {
+    d.estimate += kLooks * loss.gap(gradient, alpha, upper);
+  }
   if constexpr (Loss::kKinked) {
     const double left = loss.left_gradient(gradient, alpha, upper);
     const double p = std::max(least, std::min(0.0, g)) + std::min(most, std::max(0.0, left));
@@ -126,7 +136,12 @@ HINGE_INLINE void end_visit(Descent<Value, Weight>& d, DescentRow& row, const X&
     row.asleep = std::max(g - most, least - g) > d.rest;
   }
   d.awake += row.asleep ? 0 : 1;
-  const double to = loss.dual_step(alpha, upper, gradient, row.curvature, d.stride);
+  double to = 0;
+  if constexpr (kTakesLogarithms<Loss>) {
+    to = loss.dual_step(alpha, upper, gradient, row.curvature, d.stride, Loss::kRough);
+  } else {
+    to = loss.dual_step(alpha, upper, gradient, row.curvature, d.stride);
+  }
   const double a = (to - alpha) * row.y * d.stiffness;
   row.alpha = to;
   if (a == 0) return;

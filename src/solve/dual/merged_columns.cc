@@ -25,9 +25,11 @@ bool are_suited(const Dataset& data, std::uint64_t columns) {
 bool may_merge_columns(const Problem& problem, double gap) {
   const Dataset& data = *problem.data;
   if (!are_suited(data, data.features())) return false;
-  if (gap <= DualTuning::kMergeSmallGap) return true;
-  return gap <= DualTuning::kMergeLargeGap &&
-         problem.cost * mean_square(data) > DualTuning::kMergeCost;
+  const double hardness = problem.cost * mean_square(data);
+  const bool smooth =
+      visit_loss(problem.loss, []<class Loss>(const Loss&) { return Loss::kSmooth; });
+  if (gap <= DualTuning::kMergeSmallGap) return !smooth || hardness > DualTuning::kMergeSmoothCost;
+  return gap <= DualTuning::kMergeLargeGap && hardness > DualTuning::kMergeCost;
 }
 
 double merging_memory(const Dataset& data, std::uint64_t columns, double gap) {

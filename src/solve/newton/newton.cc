@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "objective/free_bias.h"
 #include "objective/line_search.h"
+#include "solve/newton/newton_run.h"
 #include "solve/newton/part.h"
 #include "solve/newton/sample.h"
 #include "solve/newton/smooth_newton.h"
@@ -22,7 +23,7 @@ namespace hinge {
 namespace {
 
 template <class Value, class Loss>
-class Newton {
+class Newton : NewtonRun {
   using Tuning = NewtonTuning;
 
  public:
@@ -30,33 +31,25 @@ class Newton {
 
   Newton(const Problem& problem, const CsrView<Value>& m, const SolverOptions& options,
          Monitor& monitor, Pool& pool)
-      : problem_(problem),
+      : NewtonRun(problem, m.rows, monitor, pool),
+        problem_(problem),
         m_(m),
         options_(options),
         simd_(*options.simd),
-        monitor_(monitor),
-        pool_(pool),
-        best_w_(problem.dimension()),
-        joined_(m.rows) {
-    std::vector<double> parts(blocks_of_all());
-    for_all_rows([&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
-      double sum = 0;
-      for (std::uint64_t i = begin; i < end; ++i) {
-        double margin = 0;
-        if constexpr (Loss::kRegression) margin = -problem.targets[i];
-        sum += problem.upper(i) * loss_.value(margin);
-      }
-      parts[block] = sum;
-    });
-    for (const double part : parts) primal_ += part;
-  }
+        joined_(m.rows) {}
 
   Solution run() {
     try {
       work();
     } catch (const Interrupted&) {
       monitor_.interrupt();
-      look_once_more();
+      if (whole_) {
+        look_once_more(*whole_, [this] {
+          whole_->measure_margins();
+          std::ranges::fill(whole_->direction(), 0.0);
+          take_primal(Problem::primal(problem_.square(latest_w_), whole_->loss_at(0)));
+        });
+      }
     }
     if (!seen_start_ && !options_.start.empty() && options_.resume.empty()) {
       // Stopped before it was compared with anything.
@@ -66,10 +59,7 @@ class Newton {
     }
     solution_.w = std::move(best_w_);
     if (whole_) {
-      Buffer<double> best = whole_->take_best();
-      if constexpr (Loss::kSmooth) {
-        if (!(dual_ > 0)) best = best_multiple(std::move(best));
-      }
+      const Buffer<double> best = whole_->take_best();
       whole_.reset();  // memory
       system_.reset();
       solution_.alpha = huge_vector(m_.rows);
@@ -130,38 +120,12 @@ class Newton {
     }
     while (!stopped_ && !report()) {
       monitor_.offer_state([this] { return state_of(*this); });
-      if (idle_ > (relative_gap() < Tuning::kFineGap ? Tuning::kIdleFine : Tuning::kIdle)) {
+      if (stalled()) {
         solution_.stalled = true;
         return;
       }
-      if constexpr (Loss::kSmooth) {
-        work_on_all();
-      } else {
-        if (!narrow_ || !work_near()) work_on_all();
-      }
+      if (!narrow_ || !work_near()) work_on_all();
     }
-  }
-
-  // At first a smooth loss has statuses too large for a bound. A multiple of them has one: D is a
-  // quadratic of the factor. They are `best` itself, or those that were not kept as such.
-  Buffer<double> best_multiple(Buffer<double> best) {
-    const std::span<const double> statuses =
-        whole_->status.size() == m_.rows ? whole_->status.span() : best.span();
-    double gain = 0, bent = 0;
-    for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      const double upper = problem_.upper(i), alpha = upper * statuses[i];
-      const double curvature = alpha * alpha * loss_.dual_curvature(0, upper);
-      if constexpr (Loss::kRegression) {
-        gain += loss_.dual_gain(alpha, upper) + curvature / 2 + alpha * problem_.targets[i];
-      } else {
-        gain += alpha * gain_slope(loss_, 0, upper);
-      }
-      bent += curvature;
-    }
-    const double factor = gain / (bent + problem_.square(whole_->v));
-    if (!(factor > 0) || !std::isfinite(factor)) return best;
-    for (std::uint64_t i = 0; i < m_.rows; ++i) best[i] = factor * statuses[i];
-    return best;
   }
 
   // ---- The beginning: at a start, or by way of samples.
@@ -234,27 +198,13 @@ class Newton {
   }
 
   // ---- Steps.
-  bool stop() {
-    stopped_ = stopped_ || monitor_.poll(passes());
-    return stopped_;
-  }
-
-  typename Part::Step take_step(Part& part) {
-    const auto step = part.step([this] { return !stop(); });
-    monitor_.add_work(system_->take_work());
-    if (step == Part::Step::stopped) return step;
-    ++solution_.iterations;
-    latest_w_ = part.w;
-    return step;
-  }
-
   // Steps on a part of the rows until done() or there is no more to gain.
   template <class Done>
   void iterate(Part& part, double& sharpen, const Done& done) {
     double least = std::numeric_limits<double>::infinity();
     std::uint64_t tried = 0, idle = 0;
-    while (!stop() && idle < Tuning::kIdleOfPart) {
-      const auto step = take_step(part);
+    while (idle < Tuning::kIdleOfPart) {
+      const auto step = take_step(part, *system_);
       if (step == Part::Step::stopped) return;
       const bool moved = step == Part::Step::taken;
       if (done()) return;
@@ -267,12 +217,6 @@ class Newton {
   // Sharpens the corners once F is minimised, or softens them where that takes too long. True: the
   // centres are others now.
   bool next_centre(Part& part, bool moved, std::uint64_t& tried, double& sharpen) {
-    if constexpr (Loss::kSmooth) {  // F is P: there is nothing to centre
-      if (moved && ++tried < Tuning::kStepsOfMatrix) return false;
-      part.stale = true;
-      tried = 0;
-      return true;
-    }
     if (!moved || part.half_gradient() < Tuning::kSolvedShare * part.gap()) {
       if (tried >= Tuning::kManySteps) sharpen = Tuning::kSharpenLess;
       part.recentre();
@@ -292,19 +236,17 @@ class Newton {
   void work_on_all() {
     Part& part = *whole_;
     for (;;) {
-      if (stop()) return;
-      const auto step = take_step(part);
+      const auto step = take_step(part, *system_);
       if (step == Part::Step::stopped) return;
       const bool moved = step == Part::Step::taken;
       take_values();
-      if (Loss::kSmooth && !moved) idle_ += Tuning::kIdleOfNoWay;
       if (next_centre(part, moved, tried_, sharpen_)) break;
       if (report()) {
         stopped_ = true;
         return;
       }
     }
-    narrow_ = !Loss::kSmooth && relative_gap() < Tuning::kNarrowBelow;
+    narrow_ = relative_gap() < Tuning::kNarrowBelow;
   }
 
   // Solves for the rows near the margin, where all others stay as they are, and measures what that
@@ -351,7 +293,6 @@ class Newton {
   }
 
   bool is_near_bend(double z, double near) const {
-    if constexpr (Loss::kSmooth) return true;
     const auto breakpoints = loss_.breakpoints();
     return std::ranges::any_of(breakpoints,
                                [&](double place) { return std::abs(place - z) <= near; });
@@ -452,40 +393,7 @@ class Newton {
     }
     take_primal(part.primal());
     take_dual(part.dual() - slack);
-    idle_ = relative_gap() < Tuning::kProgress * least_ ? 0 : idle_ + 1;
-    least_ = std::min(least_, relative_gap());
-  }
-
-  double relative_gap() const {
-    return primal_ > 0 ? std::max(0.0, (primal_ - dual_) / primal_) : 0.0;
-  }
-  double passes() const {
-    return static_cast<double>(solution_.rows_touched) / static_cast<double>(m_.rows);
-  }
-
-  bool report() {
-    Progress progress;
-    progress.iteration = solution_.iterations;
-    progress.data_passes = passes();
-    progress.primal = primal_;
-    progress.dual = dual_;
-    progress.relative_gap = relative_gap();
-    progress.active_rows = m_.rows;
-    return monitor_.report(progress);
-  }
-
-  // Is the point where a signal met us, perhaps on some of the rows, better than the best?
-  void look_once_more() {
-    if (!whole_ || latest_w_.empty()) return;
-    try {
-      const Pool::Grace grace(pool_, kLastLook);
-      whole_->w = latest_w_;
-      whole_->measure_margins();
-      std::ranges::fill(whole_->direction(), 0.0);
-      take_primal(Problem::primal(problem_.square(latest_w_), whole_->loss_at(0)));
-    } catch (const Interrupted&) {
-      // The best before will do.
-    }
+    watch();
   }
 
   const Problem& problem_;
@@ -493,23 +401,14 @@ class Newton {
   const CsrView<Value>& m_;
   const SolverOptions& options_;
   const Simd& simd_;
-  Monitor& monitor_;
-  Pool& pool_;
 
   std::optional<NewtonSystem> system_;
   std::optional<Part> whole_;
-  std::vector<double> best_w_, latest_w_;
   std::vector<std::uint8_t> joined_;  // rows found to matter although they were not chosen
-  double primal_ = 0, dual_ = 0;      // the best
   double sharpen_ = Tuning::kSharpen;
-  std::uint64_t tried_ = 0;  // steps since the centres changed
-  std::uint64_t idle_ = 0;   // steps, about, without progress
-  double least_ = std::numeric_limits<double>::infinity();
+  std::uint64_t tried_ = 0;                                    // steps since the centres changed
   double measured_ = std::numeric_limits<double>::infinity();  // P when it was, from the rows
   bool narrow_ = false;
-  bool seen_start_ = false;  // its values are known
-  bool stopped_ = false;
-  Solution solution_;
 };
 
 }  // namespace
@@ -517,7 +416,7 @@ class Newton {
 Solution solve_newton(const Problem& problem, const SolverOptions& options, Monitor& monitor,
                       Pool& pool) {
   return visit_loss(problem.loss, [&]<class Loss>(const Loss&) {
-    if constexpr (Loss::kSmooth && !Loss::kQuadraticGain) {
+    if constexpr (Loss::kSmooth) {
       return solve_smoothly<Loss>(problem, options, monitor, pool);
     } else {
       return problem.data->visit([&]<class Value>(const CsrView<Value>& m) {

@@ -6,10 +6,10 @@
 //   v = sum_i u_i s_i y_i x_i,    F'' = I + q' sum_{s_i inside its range} u_i x_i x_i^T
 //
 // q' being by how much a status changes with the margin. For the hinge s_i(w) = clip(c_i + q (1 -
-// z_i), 0, 1), q' = q, and 1/2q is half the width of the corner that replaces its own. A smooth
-// loss has no corner to replace: q is so large that F is P itself, and centres do not matter. The
-// statuses are feasible for the dual at every w: each step knows how far from the optimum it is.
-// With a free bias the last coordinate is moved after each step to where sum_i u_i s_i y_i = 0.
+// z_i), 0, 1), q' = q, and 1/2q is half the width of the corner that replaces its own. (A smooth
+// loss has none to replace: smooth_part.h.) The statuses are feasible for the dual at every w: each
+// step knows how far from the optimum it is. With a free bias the last coordinate is moved after
+// each step to where sum_i u_i s_i y_i = 0.
 #pragma once
 
 #include <algorithm>
@@ -66,7 +66,6 @@ class NewtonPart {
         z(size()),
         centre(size()),
         status(size()) {
-    if constexpr (Loss::kSmooth) hessian_.end_by_gain();
     for (Block& block : blocks_) block.change.v.resize(system.size());
     if constexpr (Loss::kRegression) {
       for (std::uint64_t i = 0; i < size(); ++i) {
@@ -114,11 +113,6 @@ class NewtonPart {
   void begin_with(double wanted) {
     const bool few = size() < Tuning::kFewRowsByColumns * regularised_;
     const double largest = few ? Tuning::kLargestCurvatureOfFew : Tuning::kLargestCurvature;
-    if constexpr (Loss::kSmooth) {
-      set_steepness(wanted);
-      std::fill(centre.data(), centre.data() + size(), 0.0);
-      return;
-    }
     const bool large = wanted * curvature_ > largest;
     steepness = large ? largest / curvature_ : wanted;
     for (std::uint64_t i = 0; i < size(); ++i) {
@@ -128,9 +122,8 @@ class NewtonPart {
     stale = true;
   }
 
-  // Corners of this steepness; a smooth loss has none.
   void set_steepness(double wanted) {
-    steepness = Loss::kSmooth ? Tuning::kSteepnessOfNoCorner : wanted;
+    steepness = wanted;
     stale = true;
   }
 
@@ -196,7 +189,7 @@ class NewtonPart {
     std::vector<double> g(system_.size()), s;
     for (std::size_t j = 0; j < regularised_; ++j) g[j] = v[j] - w[j];
     if (free_) g[features_] = v[features_];
-    hessian_.solve(loss_.prox_slope(steepness) * unit_, residual_, g, s, go);
+    hessian_.solve(loss_.prox_slope(steepness) * unit_, Tuning::kResidual, g, s, go);
     if (!go()) return Step::stopped;
     double down = 0, square = 0;
     for (std::size_t j = 0; j < s.size(); ++j) down += g[j] * s[j];
@@ -207,19 +200,12 @@ class NewtonPart {
     for (std::size_t j = 0; j < regularised_; ++j) square += s[j] * s[j];
     const double t = search(s.data(), -down, square);
     if (t == 0) return Step::none;
-    const double before = half_gradient(), primal_before = Loss::kSmooth ? primal() : 0.0;
     for (std::size_t j = 0; j < w.size(); ++j) w[j] += t * s[j];
     if (free_) {
       shift(t);
       move_bias();
     } else {
       move(t);
-    }
-    if constexpr (Loss::kSmooth) {
-      if (half_gradient() > Tuning::kSlowFall * before) {
-        residual_ = std::max(Tuning::kLeastResidual, Tuning::kResidualLess * residual_);
-        if (primal() > (1 - Tuning::kLittleFall) * primal_before) hessian_.gain_more();
-      }
     }
     return Step::taken;
   }
@@ -269,9 +255,7 @@ class NewtonPart {
     archive.sized(centre, size());
     archive.sized(status, size());
     archive.sized(best_, size());
-    archive(best_is_now_, steepness, sums_.loss, sums_.gain, sums_.bound, between_, hessian_,
-            residual_);
-    archive.require(residual_ > 0 && residual_ < 1);
+    archive(best_is_now_, steepness, sums_.loss, sums_.gain, sums_.bound, between_, hessian_);
     archive.require(steepness > 0 && std::isfinite(steepness));
   }
 
@@ -470,7 +454,6 @@ class NewtonPart {
   NewtonHessian<Value> hessian_;
   Buffer<double> d_, spare_, best_;
   bool best_is_now_ = false;
-  double residual_ = Tuning::kResidual;
 
  public:
   // The state; who changes it sets `stale`. v goes with the statuses, z with w.

@@ -98,6 +98,16 @@ class NewtonRows {
     });
   }
 
+  // out[k] = <w, x_(begin + k)>
+  void scores_of_run(std::uint64_t begin, std::uint64_t end, const double* w, double* out) const {
+    if (full()) {
+      scores(
+          end - begin, [begin](std::uint64_t k) { return begin + k; }, w, out);
+    } else {
+      simd_->dot_rows(RowRun<Value>{m_, begin, end}, {w, m_.features}, out, 1);
+    }
+  }
+
   // w += sum_k a[k] x_row(k)
   template <class RowOf>
   void add(std::uint64_t count, const RowOf& row, const double* a, double* w) const {

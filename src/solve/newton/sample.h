@@ -40,6 +40,12 @@ inline double sample_gap(std::uint64_t size, std::size_t dimension, double gap) 
       NewtonTuning::kSampleGap * static_cast<double>(dimension) / static_cast<double>(size);
   return std::max(gap / 2, std::min(NewtonTuning::kLargestSampleGap, wanted));
 }
+// The same with a smooth loss.
+inline double smooth_sample_gap(std::uint64_t size, std::size_t dimension, double gap) {
+  const double wanted =
+      NewtonTuning::kSmoothSampleGap * static_cast<double>(dimension) / static_cast<double>(size);
+  return std::max(gap / 2, std::min(NewtonTuning::kLargestSmoothSampleGap, wanted));
+}
 
 // Half the width of the corner after so many rows have been solved for.
 inline double sample_half_width(std::uint64_t rows, std::size_t dimension) {

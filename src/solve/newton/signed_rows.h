@@ -63,8 +63,7 @@ class NewtonSignedRows {
   // out[i] = y_i <s, x_i> of the rows from begin to end.
   void score(const double* s, double* out, std::uint64_t begin, std::uint64_t end) const {
     const double constant = bias_ == 0 ? 0.0 : bias_ * s[features_];
-    rows_.scores(
-        end - begin, [begin](std::uint64_t k) { return begin + k; }, s, out + begin);
+    rows_.scores_of_run(begin, end, s, out + begin);
     for (std::uint64_t i = begin; i < end; ++i) out[i] = y_[i] * (out[i] + constant);
   }
 

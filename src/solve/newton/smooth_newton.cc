@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "base/archive.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "base/stop.h"
 #include "objective/free_bias.h"
+#include "solve/newton/newton_run.h"
 #include "solve/newton/sample.h"
 #include "solve/newton/smooth_part.h"
 
@@ -19,7 +18,7 @@ namespace hinge {
 namespace {
 
 template <class Value, class Loss>
-class SmoothNewton {
+class SmoothNewton : NewtonRun {
   using Tuning = NewtonTuning;
 
  public:
@@ -27,22 +26,23 @@ class SmoothNewton {
 
   SmoothNewton(const Problem& problem, const CsrView<Value>& m, const SolverOptions& options,
                Monitor& monitor, Pool& pool)
-      : problem_(problem),
+      : NewtonRun(problem, m.rows, monitor, pool),
+        problem_(problem),
         m_(m),
         options_(options),
-        simd_(*options.simd),
-        monitor_(monitor),
-        pool_(pool),
-        best_w_(problem.dimension()) {
-    for (std::uint64_t i = 0; i < m.rows; ++i) primal_ += problem.upper(i) * Loss::value(0.0);
-  }
+        simd_(*options.simd) {}
 
   Solution run() {
     try {
       work();
     } catch (const Interrupted&) {
       monitor_.interrupt();
-      look_once_more();
+      if (whole_) {
+        look_once_more(*whole_, [this] {
+          whole_->measure();
+          take_values();
+        });
+      }
     }
     if (!seen_start_ && !options_.start.empty() && options_.resume.empty()) {
       // Stopped before it was compared with anything.
@@ -51,7 +51,11 @@ class SmoothNewton {
     }
     solution_.w = std::move(best_w_);
     if (best_alpha_.empty() && whole_) {
-      const Buffer<double>& best = whole_->best();
+      Buffer<double> multiple;
+      // At first shares may be too large for a bound; a multiple of them has one.
+      const bool none = Loss::kQuadraticGain && !(dual_ > 0);
+      if (none) multiple = whole_->best_multiple();
+      const Buffer<double>& best = none ? multiple : whole_->best();
       best_alpha_.resize(m_.rows);
       for (std::uint64_t i = 0; i < m_.rows; ++i) best_alpha_[i] = problem_.upper(i) * best[i];
     }
@@ -80,7 +84,8 @@ class SmoothNewton {
     system_.emplace(problem_, simd_, pool_);
     NewtonSignedRows<Value> rows(NewtonRows<Value>(m_, simd_, pool_),
                                  {problem_.y.begin(), problem_.y.end()},
-                                 {problem_.costs.begin(), problem_.costs.end()}, {}, problem_);
+                                 {problem_.costs.begin(), problem_.costs.end()},
+                                 {problem_.targets.begin(), problem_.targets.end()}, problem_);
     whole_.emplace(std::move(rows), problem_.cost, problem_, *system_, simd_, pool_,
                    solution_.rows_touched);
     whole_->best();
@@ -93,12 +98,12 @@ class SmoothNewton {
       solution_.rows_touched = touched;
     }
     while (!stopped_ && !report()) {
-      monitor_.offer_state([this] { return state_of(*this); });
-      if (idle_ > (relative_gap() < Tuning::kFineGap ? Tuning::kIdleFine : Tuning::kIdle)) {
+      if (whole_->anew()) monitor_.offer_state([this] { return state_of(*this); });
+      if (stalled()) {
         solution_.stalled = true;
         return;
       }
-      const auto step = take_step(*whole_, true);
+      const auto step = take_step(*whole_, *system_, true);
       if (step == Part::Step::stopped) return;
       if (step == Part::Step::none) idle_ += Tuning::kIdleOfNoWay;
       take_values();
@@ -140,31 +145,14 @@ class SmoothNewton {
                 *system_, simd_, pool_, solution_.rows_touched);
       part.w = whole_->w;
       part.measure();
-      while (!stop()) {
-        const auto step = take_step(part, false);
-        if (step != Part::Step::taken) break;
+      while (take_step(part, *system_, false) == Part::Step::taken) {
         const double asked = monitor_.limits().gap_at(part.primal());
-        if (part.decrement() <= sample_gap(size, problem_.dimension(), asked) * part.primal()) {
+        if (part.decrement() <=
+            smooth_sample_gap(size, problem_.dimension(), asked) * part.primal())
           break;
-        }
       }
       whole_->w = part.w;
     }
-  }
-
-  bool stop() {
-    stopped_ = stopped_ || monitor_.poll(passes());
-    return stopped_;
-  }
-
-  typename Part::Step take_step(Part& part, bool to_end) {
-    if (stop()) return Part::Step::stopped;
-    const auto step = part.step([this] { return !stop(); }, to_end);
-    monitor_.add_work(system_->take_work());
-    if (step == Part::Step::stopped) return step;
-    ++solution_.iterations;
-    latest_w_ = part.w;
-    return step;
   }
 
   // P and D where all rows are.
@@ -179,8 +167,7 @@ class SmoothNewton {
       part.mark_best();
       best_alpha_.clear();
     }
-    idle_ = relative_gap() < Tuning::kProgress * least_ ? 0 : idle_ + 1;
-    least_ = std::min(least_, relative_gap());
+    watch();
   }
 
   // Shares that follow the step end the run where they prove enough: by the rows, lest rounding of
@@ -202,53 +189,14 @@ class SmoothNewton {
     }
   }
 
-  double relative_gap() const {
-    return primal_ > 0 ? std::max(0.0, (primal_ - dual_) / primal_) : 0.0;
-  }
-  double passes() const {
-    return static_cast<double>(solution_.rows_touched) / static_cast<double>(m_.rows);
-  }
-
-  bool report() {
-    Progress progress;
-    progress.iteration = solution_.iterations;
-    progress.data_passes = passes();
-    progress.primal = primal_;
-    progress.dual = dual_;
-    progress.relative_gap = relative_gap();
-    progress.active_rows = m_.rows;
-    return monitor_.report(progress);
-  }
-
-  // Is the point where a signal met us, perhaps on some of the rows, better than the best?
-  void look_once_more() {
-    if (!whole_ || latest_w_.empty()) return;
-    try {
-      const Pool::Grace grace(pool_, kLastLook);
-      whole_->w = latest_w_;
-      whole_->measure();
-      take_values();
-    } catch (const Interrupted&) {
-      // The best before will do.
-    }
-  }
-
   const Problem& problem_;
   const CsrView<Value>& m_;
   const SolverOptions& options_;
   const Simd& simd_;
-  Monitor& monitor_;
-  Pool& pool_;
 
   std::optional<NewtonSystem> system_;
   std::optional<Part> whole_;
-  std::vector<double> best_w_, latest_w_, best_alpha_;
-  double primal_ = 0, dual_ = 0;  // the best
-  std::uint64_t idle_ = 0;        // steps, about, without progress
-  double least_ = std::numeric_limits<double>::infinity();
-  bool seen_start_ = false;  // its values are known
-  bool stopped_ = false;
-  Solution solution_;
+  std::vector<double> best_alpha_;
 };
 
 }  // namespace
@@ -261,6 +209,10 @@ Solution solve_smoothly(const Problem& problem, const SolverOptions& options, Mo
   });
 }
 
+template Solution solve_smoothly<SquaredHinge>(const Problem&, const SolverOptions&, Monitor&,
+                                               Pool&);
 template Solution solve_smoothly<Logistic>(const Problem&, const SolverOptions&, Monitor&, Pool&);
+template Solution solve_smoothly<SquaredEpsilon>(const Problem&, const SolverOptions&, Monitor&,
+                                                 Pool&);
 
 }  // namespace hinge

@@ -1,4 +1,4 @@
-// Newton steps on P itself, for a smooth loss whose curvature is not the same everywhere.
+// Newton steps on P itself, for a smooth loss.
 #pragma once
 
 #include "solve/solver.h"

@@ -1,8 +1,10 @@
-// Newton steps on P itself, on some rows, for a smooth loss whose curvature is not the same
-// everywhere (objective/loss.h). For costs u_i
+// Newton steps on P itself, on some rows, for a smooth loss (objective/loss.h). For costs u_i, and
+// targets t_i in regression,
 //
-//   a_i = -l'(z_i), z_i = y_i <w, x_i>,  v = sum_i u_i a_i y_i x_i,  P' = w - v,
+//   a_i = -l'(z_i), z_i = y_i <w, x_i> - t_i,  v = sum_i u_i a_i y_i x_i,  P' = w - v,
 //   P'' = I + sum_i u_i l''(z_i) x_i x_i^T
+//
+// Where l'' is one number wherever it is not 0, the sum is kept up to date from step to step.
 //
 // The dual variables u_i a_i are the best for their margins, and P - D = 1/2 |w - v|^2. With a free
 // bias the last coordinate is moved after each step to where sum_i u_i a_i y_i = 0.
@@ -56,6 +58,7 @@ class SmoothPart {
         hessian_(rows_.rows(), cuts_, rows_.costs(), problem, system, simd, pool, touched),
         v_(system.size()),
         d_(size()) {
+    if constexpr (Loss::kQuadraticGain) hessian_.end_by_gain();
     for (Block& block : blocks_) block.v.resize(system.size());
     for (Buffer<double>* const each : {&here_.z, &here_.share, &there_.z, &there_.share}) {
       each->resize(size());
@@ -82,7 +85,7 @@ class SmoothPart {
 
   // Everything at w, from the rows. A free bias becomes the best.
   void measure() {
-    std::fill_n(here_.z.data(), size(), 0.0);
+    for (std::uint64_t i = 0; i < size(); ++i) here_.z[i] = 0.0 - rows_.target(i);  // no -0
     go_along(w.data(), 1, w);
     accept();
   }
@@ -90,7 +93,7 @@ class SmoothPart {
   void settle() {
     const bool best_is_now = std::exchange(best_is_now_, false);
     std::fill_n(d_.data(), size(), 0.0);
-    pass(nullptr, {here_.z.data(), d_.data(), rows_.costs_from(0), size()}, 0);
+    pass(nullptr, ray(), 0);
     accept();
     best_is_now_ = best_is_now;
   }
@@ -102,11 +105,10 @@ class SmoothPart {
   template <class Go>
   Step step(const Go& go, bool to_end) {
     followed_ = false;
-    hessian_.weigh([this](std::uint64_t i) { return Loss::curvature_of_share(here_.share[i]); });
     std::vector<double> g(system_.size()), s;
     for (std::size_t j = 0; j < regularised_; ++j) g[j] = v_[j] - w[j];
     if (free_) g[features_] = v_[features_];
-    const bool exact = hessian_.solve(unit_, residual_, g, s, go);
+    const bool exact = solve(g, s, go);
     if (!go()) return Step::stopped;
     double down = 0, square = 0, inner = 0;
     for (std::size_t j = 0; j < s.size(); ++j) down += g[j] * s[j];
@@ -123,25 +125,30 @@ class SmoothPart {
     double rise = 0;
     for (std::size_t j = 0; j < regularised_; ++j) rise += (to[j] - next_v_[j]) * s[j];
     if (free_) rise -= next_v_[features_] * s[features_];
-    if (!(rise <= Tuning::kMostRise * down)) {
+    const auto falls = [&] {
+      return Problem::primal(problem_.square(to), unit_ * next_sums_.loss) <=
+             primal_before + Tuning::kTrusted * primal_before;
+    };
+    if (!(rise <= Tuning::kMostRise * down) || !falls()) {
       const double t = search(-down, inner, square);
       if (t == 0) return Step::none;
       for (std::size_t j = 0; j < w.size(); ++j) to[j] = w[j] + t * s[j];
       go_along(nullptr, t, to);
-    } else if (to_end && exact) {
+    } else if (to_end && exact && !Loss::kQuadraticGain) {
       follow(to);
     }
-    if (!(Problem::primal(problem_.square(to), unit_ * next_sums_.loss) <=
-          primal_before + Tuning::kTrusted * primal_before)) {
-      return Step::none;
-    }
+    if (!falls()) return Step::none;
     w = to;
     accept();
     if (half_gradient() > Tuning::kSlowFall * before) {
       residual_ = std::max(Tuning::kLeastResidual, Tuning::kResidualLess * residual_);
+      if (primal() > (1 - Tuning::kLittleFall) * primal_before) hessian_.gain_more();
     }
     return Step::taken;
   }
+
+  // Whether the next step makes its matrix anew: then the state can be told.
+  bool anew() const { return !Loss::kQuadraticGain || steps_ % Tuning::kStepsOfMatrix == 0; }
 
   // D of the shares that follow the last step, if they were wanted and it was a whole one; they and
   // D as it is by the rows.
@@ -166,9 +173,30 @@ class SmoothPart {
     for (std::uint64_t i = 0; i < size(); ++i) {
       const double upper = problem_.upper(i);
       followed_shares_[i] = upper > 0 ? alpha[i] / upper : 0.0;
-      followed_gain_ += Loss::dual_gain(alpha[i], upper) / unit_;
+      followed_gain_ += loss_.dual_gain(alpha[i], upper) / unit_;
+      if constexpr (Loss::kRegression) {
+        followed_gain_ += alpha[i] / unit_ * problem_.targets[i];
+      }
     }
     return measure_followed();
+  }
+
+  // The multiple of the shares as they are whose D is largest: a quadratic of the factor.
+  Buffer<double> best_multiple() const {
+    double gain = 0, bent = 0;
+    for (std::uint64_t i = 0; i < size(); ++i) {
+      const double upper = problem_.upper(i), alpha = upper * here_.share[i];
+      const double curvature = alpha * alpha * loss_.dual_curvature(0, upper);
+      gain += loss_.dual_gain(alpha, upper) + curvature / 2;
+      if constexpr (Loss::kRegression) gain += alpha * problem_.targets[i];
+      bent += curvature;
+    }
+    const double factor = gain / (bent + problem_.square(v_));
+    Buffer<double> shares(size());
+    for (std::uint64_t i = 0; i < size(); ++i) {
+      shares[i] = factor > 0 && std::isfinite(factor) ? factor * here_.share[i] : 0.0;
+    }
+    return shares;
   }
 
   // The shares as they are now are kept until others are marked; zeros at first.
@@ -204,9 +232,25 @@ class SmoothPart {
   void for_blocks(F&& f) {
     pool_.run(blocks_.size(), [&](std::size_t b) { f(b, cuts_[b], cuts_[b + 1]); });
   }
+  RowsAlongRay ray() const {
+    return {here_.z.data(), d_.data(), rows_.costs_from(0), size(), problem_.loss};
+  }
   static RowsAlongRay part_of(const RowsAlongRay& all, std::uint64_t begin, std::uint64_t end) {
     return {all.z + begin, all.d + begin, all.cost == nullptr ? nullptr : all.cost + begin,
-            end - begin};
+            end - begin, all.loss};
+  }
+
+  // The system of a step; true: exactly.
+  template <class Go>
+  bool solve(const std::vector<double>& g, std::vector<double>& s, const Go& go) {
+    if constexpr (Loss::kQuadraticGain) {
+      if (anew()) hessian_.forget();
+      ++steps_;
+      hessian_.list([this](std::uint64_t i) { return here_.share[i] != 0; });
+      return hessian_.solve(loss_.curvature_of_share(1.0) * unit_, residual_, g, s, go);
+    }
+    hessian_.weigh([this](std::uint64_t i) { return loss_.curvature_of_share(here_.share[i]); });
+    return hessian_.solve(unit_, residual_, g, s, go);
   }
 
   double dual_value(const std::vector<double>& v, double gain) const {
@@ -217,7 +261,7 @@ class SmoothPart {
   // The state where margins are z + t d, and v there; d is that of s, unless it is as it was. A
   // free bias, the last of `to`, goes on to the best.
   void go_along(const double* s, double t, std::vector<double>& to) {
-    RowsAlongRay all = {here_.z.data(), d_.data(), rows_.costs_from(0), size()};
+    RowsAlongRay all = ray();
     if (!free_) return pass(s, all, t);
     for_blocks([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
       if (s != nullptr) rows_.score(s, d_.data(), begin, end);
@@ -243,6 +287,11 @@ class SmoothPart {
                                             there_.share.data() + from);
         block.sums.loss += sums.loss;
         block.sums.gain += sums.gain;
+        if constexpr (Loss::kRegression) {
+          for (std::uint64_t i = from; i < to; ++i) {
+            block.sums.gain += rows_.cost(i) * there_.share[i] * rows_.target(i);
+          }
+        }
         add(there_.share.data(), from, to, block);
       }
     });
@@ -259,15 +308,19 @@ class SmoothPart {
   // v += sum_i c_i a_i y_i x_i over some rows of a block.
   void add(const double* share, std::uint64_t begin, std::uint64_t end, Block& block) {
     constexpr std::size_t kRun = Tuning::kChangesAtOnce;
+    std::uint64_t chosen[kRun];
     double factors[kRun], sum = 0;
     for (std::uint64_t from = begin; from < end; from += kRun) {
-      const auto run = static_cast<std::size_t>(std::min<std::uint64_t>(kRun, end - from));
-      for (std::size_t k = 0; k < run; ++k) {
-        factors[k] = rows_.cost(from + k) * share[from + k] * rows_.y(from + k);
-        sum += factors[k];
+      const std::uint64_t to = std::min<std::uint64_t>(from + kRun, end);
+      std::size_t count = 0;
+      for (std::uint64_t i = from; i < to; ++i) {
+        chosen[count] = i;
+        factors[count] = rows_.cost(i) * share[i] * rows_.y(i);
+        sum += factors[count];
+        count += factors[count] != 0 ? 1 : 0;
       }
       rows_.rows().add(
-          run, [from](std::uint64_t k) { return from + k; }, factors, block.v.data());
+          count, [&chosen](std::uint64_t k) { return chosen[k]; }, factors, block.v.data());
     }
     if (rows_.bias() != 0) block.v[features_] += rows_.bias() * sum;
   }
@@ -276,23 +329,24 @@ class SmoothPart {
         blocks_, [](const Block& block) { return block.v.data(); }, unit_, v, simd_, pool_);
   }
 
-  // Shares as the slopes of the old ones say: the step solves its system, which says that their v
-  // would be w where it ends, so that of P - D only the relative entropies are left, of the fourth
-  // power of the step. Where some must be others, v is that much off.
+  // Shares as the slopes of the old ones say, of a loss whose slope bends: the step solves its
+  // system, which says that their v would be w where it ends, so that of P - D only the relative
+  // entropies are left, of the fourth power of the step. Where some must be others, v is that much
+  // off.
   void follow(const std::vector<double>& to) {
     followed_shares_.resize(size());
     for_blocks([&](std::size_t b, std::uint64_t begin, std::uint64_t end) {
       Block& block = blocks_[b];
       block.shares =
           loops_.follow({here_.share.data() + begin, d_.data() + begin, there_.share.data() + begin,
-                         rows_.costs_from(begin), end - begin},
+                         rows_.costs_from(begin), end - begin, problem_.loss},
                         followed_shares_.data() + begin);
       if (block.shares.replaced == 0) return;
       std::ranges::fill(block.v, 0.0);
       double sum = 0;
       for (std::uint64_t i = begin; i < end; ++i) {
         const double share = here_.share[i];
-        const double linear = share - Loss::curvature_of_share(share) * d_[i];
+        const double linear = share - loss_.curvature_of_share(share) * d_[i];
         if (followed_shares_[i] == linear) continue;
         const double by = rows_.cost(i) * (followed_shares_[i] - linear) * rows_.y(i);
         sum += by;
@@ -341,7 +395,7 @@ class SmoothPart {
   // How far to go along s, by P' = first + t square + that of the losses, where the slope at 0 is
   // `slope` < 0.
   double search(double slope, double first, double square) {
-    const RowsAlongRay all = {here_.z.data(), d_.data(), rows_.costs_from(0), size()};
+    const RowsAlongRay all = ray();
     const auto at = [&](double t) -> SlopeAndCurvature {
       const SlopeOfRows losses = slope_along(all, t);
       return {first + t * square + unit_ * losses.slope, square + unit_ * losses.curvature};
@@ -364,6 +418,7 @@ class SmoothPart {
   }
 
   const Problem& problem_;
+  [[no_unique_address]] const Loss loss_ = make_loss<Loss>(problem_.loss);
   NewtonSignedRows<Value> rows_;
   double unit_;
   bool free_;
@@ -386,6 +441,7 @@ class SmoothPart {
   bool followed_ = false;
   double decrement_ = 0;
   double residual_ = Tuning::kResidual;
+  std::uint64_t steps_ = 0;  // taken, or tried
 };
 
 }  // namespace hinge

@@ -1,5 +1,4 @@
-// The inner loops of Newton steps on a smooth loss whose slope bends (smooth_part.h): many rows
-// along a ray.
+// The inner loops of Newton steps on a smooth loss (smooth_part.h): many rows along a ray.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +14,7 @@ struct RowsAlongRay {
   const double* d;
   const double* cost;  // c_i; nullptr: all 1
   std::size_t size;
+  LossChoice loss = {};
 };
 
 struct SumsOfRows {
@@ -28,13 +28,14 @@ struct SlopeOfRows {
 };
 
 // Shares as far on as their slopes say that margins move by d_i: a_i - l''(z_i) d_i. Where that
-// would be near a bound, beyond or not, it is `instead_i`.
+// would be near a bound, beyond or not, it is `instead_i`. For losses whose slope bends.
 struct SharesAlongRay {
   const double* share;
   const double* d;
   const double* instead;
   const double* cost;  // as above
   std::size_t size;
+  LossChoice loss = {};
 };
 
 struct SumsOfShares {

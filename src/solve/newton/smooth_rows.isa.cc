@@ -18,7 +18,7 @@ struct LastSmoothRows {
       cost[k] = all.cost == nullptr ? 1.0 : all.cost[from + k];
     }
   }
-  HINGE_INLINE RowsAlongRay view() const { return {z, d, cost, 8}; }
+  HINGE_INLINE RowsAlongRay view(const LossChoice& loss) const { return {z, d, cost, 8, loss}; }
 };
 
 HINGE_INLINE Four margins_of_four(const RowsAlongRay& rows, std::size_t k, double t) {
@@ -32,15 +32,16 @@ struct SumsOfEightRows {
 template <class Loss>
 HINGE_INLINE void smooth_move_eight(const RowsAlongRay& rows, std::size_t k, double t,
                                     double* z_there, double* share_there, SumsOfEightRows& sums) {
+  const auto loss = make_loss<Loss>(rows.loss);
   const Four one = Four{} + 1.0;
   for (std::size_t f = 0; f < 2; ++f, k += 4) {
     const Four z = margins_of_four(rows, k, t);
-    const Four loss = Loss::value(z), share = Loss::share(z);
+    const Four value = loss.value(z), share = loss.share(z);
     store_four(z_there + k, z);
     store_four(share_there + k, share);
     const Four cost = rows.cost == nullptr ? one : load_four(rows.cost + k);
-    sums.loss[f] += cost * loss;
-    sums.gain[f] += cost * (loss + share * z);
+    sums.loss[f] += cost * value;
+    sums.gain[f] += cost * (value + share * z);
   }
 }
 
@@ -53,7 +54,7 @@ HINGE_INLINE SumsOfRows smooth_move_body(const RowsAlongRay& rows, double t, dou
   if (k < rows.size) {
     const LastSmoothRows last(rows, k);
     double last_z[8], last_share[8];
-    smooth_move_eight<Loss>(last.view(), 0, t, last_z, last_share, sums);
+    smooth_move_eight<Loss>(last.view(rows.loss), 0, t, last_z, last_share, sums);
     std::memcpy(z + k, last_z, (rows.size - k) * sizeof *z);
     std::memcpy(share + k, last_share, (rows.size - k) * sizeof *share);
   }
@@ -63,11 +64,12 @@ HINGE_INLINE SumsOfRows smooth_move_body(const RowsAlongRay& rows, double t, dou
 template <class Loss>
 HINGE_INLINE void smooth_slope_of_eight(const RowsAlongRay& rows, std::size_t k, double t,
                                         Four* slopes, Four* curvatures) {
+  const auto loss = make_loss<Loss>(rows.loss);
   for (std::size_t f = 0; f < 2; ++f, k += 4) {
     const Four z = margins_of_four(rows, k, t), d = load_four(rows.d + k);
     const Four by = rows.cost == nullptr ? d : load_four(rows.cost + k) * d;
-    slopes[f] -= by * Loss::share(z);
-    curvatures[f] += by * d * Loss::curvature(z);
+    slopes[f] -= by * loss.share(z);
+    curvatures[f] += by * d * loss.curvature(z);
   }
 }
 
@@ -78,7 +80,7 @@ HINGE_INLINE SlopeOfRows smooth_slope_body(const RowsAlongRay& rows, double t) {
   for (; k + 8 <= rows.size; k += 8) smooth_slope_of_eight<Loss>(rows, k, t, slopes, curvatures);
   if (k < rows.size) {
     const LastSmoothRows last(rows, k);
-    smooth_slope_of_eight<Loss>(last.view(), 0, t, slopes, curvatures);
+    smooth_slope_of_eight<Loss>(last.view(rows.loss), 0, t, slopes, curvatures);
   }
   return {sum_lanes(slopes), sum_lanes(curvatures)};
 }
@@ -87,15 +89,16 @@ template <class Loss>
 HINGE_INLINE void follow_four(const SharesAlongRay& rows, std::size_t k, double* out, Four& gain,
                               Four& replaced) {
   constexpr double kNear = 0.1;  // of the way to a bound that must be left
+  const auto loss = make_loss<Loss>(rows.loss);
   const Four zero = {}, one = zero + 1.0;
   const Four share = load_four(rows.share + k), d = load_four(rows.d + k);
-  const Four linear = share - Loss::curvature_of_share(share) * d;
+  const Four linear = share - loss.curvature_of_share(share) * d;
   const Four low = kNear * share, high = one - kNear * (one - share);
   const Four below = linear < low ? one : zero, outside = linear > high ? one : below;
   const Four there = outside > zero ? load_four(rows.instead + k) : linear;
   store_four(out + k, there);
   const Four cost = rows.cost == nullptr ? one : load_four(rows.cost + k);
-  gain += cost * Loss::dual_gain(there, one);
+  gain += cost * loss.dual_gain(there, one);
   replaced += outside;
 }
 
@@ -116,7 +119,7 @@ HINGE_INLINE SumsOfShares follow_body(const SharesAlongRay& rows, double* out) {
       instead[j] = rows.instead[k + j];
       cost[j] = rows.cost == nullptr ? 1.0 : rows.cost[k + j];
     }
-    const SharesAlongRay last = {share, d, instead, cost, 8};
+    const SharesAlongRay last = {share, d, instead, cost, 8, rows.loss};
     follow_four<Loss>(last, 0, there, gain[0], replaced[0]);
     follow_four<Loss>(last, 4, there, gain[1], replaced[1]);
     std::memcpy(out + k, there, (rows.size - k) * sizeof *out);
@@ -151,10 +154,10 @@ constexpr SmoothLoops kSmoothLoops[] = {HINGE_FOR_EACH_ISA(HINGE_SMOOTH_TABLE)};
 
 const SmoothLoops& smooth_loops(const Simd& simd, LossKind kind) {
   return visit_loss(kind, [&]<class Loss>(Loss) -> const SmoothLoops& {
-    if constexpr (Loss::kSmooth && !Loss::kQuadraticGain) {
+    if constexpr (Loss::kSmooth) {
       return table_for(simd.isa, kSmoothLoops<Loss>);
     } else {
-      throw std::logic_error("its slope does not bend");
+      throw std::logic_error("it is not smooth");
     }
   });
 }

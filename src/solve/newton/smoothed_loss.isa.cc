@@ -115,7 +115,7 @@ constexpr SmoothedLoops kLoops[] = {HINGE_FOR_EACH_ISA(HINGE_TABLE)};
 
 const SmoothedLoops& smoothed_loops(const Simd& simd, LossKind kind) {
   return visit_loss(kind, [&]<class Loss>(const Loss&) -> const SmoothedLoops& {
-    if constexpr (Loss::kSmooth && !Loss::kQuadraticGain) {
+    if constexpr (Loss::kSmooth) {
       throw std::logic_error("there is nothing to smooth");
     } else {
       return table_for(simd.isa, kLoops<Loss>);

@@ -19,6 +19,9 @@ NewtonSystem::NewtonSystem(const Problem& problem, const Simd& simd, Pool& pool)
       size_((problem.dimension() + 7) / 8 * 8),
       bias_(problem.bias),
       free_(problem.free_bias),
+      least_part_(visit_loss(problem.loss, []<class Loss>(const Loss&) { return Loss::kSmooth; })
+                      ? NewtonTuning::kPartWork * static_cast<double>(size_ * size_)
+                      : 0.0),
       sum_(factors() ? size_ * size_ : 0),
       factor_(sum_.size()) {}
 
@@ -36,18 +39,27 @@ double NewtonSystem::memory(std::uint64_t dimension) {
 }
 
 void NewtonSystem::clear() {
-  std::fill_n(sum_.data(), sum_.size(), 0.0);
+  clear(sum_.data());
+}
+
+// Only the lower triangle of a matrix is ever read.
+void NewtonSystem::clear(double* matrix) const {
+  for (std::size_t i = 0; i < size_; ++i) std::fill_n(matrix + i * size_, i + 1, 0.0);
 }
 
 template <class Value>
 void NewtonSystem::add(const NewtonRows<Value>& rows, std::span<const Term> terms) {
   if (terms.empty()) return;
-  work_ += sum_work(static_cast<double>(terms.size()), rows.mean_width(),
-                    static_cast<double>(size_), rows.full());
+  const double work = sum_work(static_cast<double>(terms.size()), rows.mean_width(),
+                               static_cast<double>(size_), rows.full());
+  work_ += work;
   if (rows.full()) return add_full(rows, terms);
   // Parts of the terms have sums of their own; or if these would be too large, each thread has some
   // rows of the one there is.
-  const std::size_t count = std::min(parts(size_), terms.size() / NewtonTuning::kPartTerms + 1);
+  const double least = least_part_ / (work / static_cast<double>(terms.size()));
+  const std::size_t count = std::min(
+      parts(size_),
+      terms.size() / std::max(NewtonTuning::kPartTerms, static_cast<std::size_t>(least)) + 1);
   if (count == 1) {
     const std::size_t bands = size_ < NewtonTuning::kLargeMatrix ? 1 : NewtonTuning::kBands;
     pool_.run(bands, [&](std::size_t b) {
@@ -64,12 +76,15 @@ void NewtonSystem::add(const NewtonRows<Value>& rows, std::span<const Term> term
   parts_.resize(count * numbers);
   pool_.run(count, [&](std::size_t p) {
     double* const h = parts_.data() + p * numbers;
-    std::fill_n(h, numbers, 0.0);
+    clear(h);
     const std::size_t from = terms.size() * p / count, to = terms.size() * (p + 1) / count;
     add_sparse(rows, terms.subspan(from, to - from), h, 0, size_);
   });
   for (std::size_t p = 0; p < count; ++p) {
-    simd_.add_dense(1.0, parts_.data() + p * numbers, sum_.data(), numbers);
+    const double* const part = parts_.data() + p * numbers;
+    for (std::size_t i = 0; i < size_; ++i) {
+      simd_.add_dense(1.0, part + i * size_, sum_.data() + i * size_, i + 1);
+    }
   }
 }
 

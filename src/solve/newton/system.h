@@ -60,12 +60,14 @@ class NewtonSystem {
   template <class Value>
   void add_full(const NewtonRows<Value>& rows, std::span<const Term> terms);
   static std::size_t parts(std::size_t size);
+  void clear(double* matrix) const;
 
   const Simd& simd_;
   Pool& pool_;
   const std::size_t features_, size_;
   const double bias_;
   const bool free_;
+  const double least_part_;  // work
   double work_ = 0;
   Buffer<double> sum_, factor_;
   Buffer<double> parts_;               // of sums over sparse rows

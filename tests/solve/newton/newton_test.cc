@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "proof/certificate.h"
@@ -173,12 +174,12 @@ TEST(ConjugateGradients, SolvesToTheResidual) {
 }
 
 Certificate solved(const Problem& problem, double gap, int threads = 1,
-                   const Simd& simd = best_simd()) {
+                   const Simd& simd = best_simd(), std::span<const Start> start = {}) {
   const std::function<void(const Progress&)> nobody;
   const Stopwatch clock;
   Monitor monitor({.gap = gap, .seconds = kNever}, clock, 0, nobody);
   Pool pool(threads);
-  const Solution solution = solve_newton(problem, {.simd = &simd}, monitor, pool);
+  const Solution solution = solve_newton(problem, {.simd = &simd, .start = start}, monitor, pool);
   return certify(problem, solution.w, solution.alpha, pool);
 }
 
@@ -263,6 +264,18 @@ TEST(Newton, SmoothLossesOfManyColumns) {
       }
     }
   }
+}
+
+// Two rows that pull either way, and a start where both losses are straight: the whole step goes so
+// far that P rises, with a slope at its end that is small beside the one at its beginning.
+TEST(Newton, StepsThatGoTooFarAreCutShort) {
+  const Dataset data = rows_of(2, 1, [](std::uint64_t, std::uint32_t) { return 100.0; });
+  const std::vector<std::int8_t> y = signs(data, 1);
+  const std::vector<double> costs = {300, 1000};
+  const Problem problem = {
+      .data = &data, .y = y, .costs = costs, .cost = 1, .loss = LossKind::logistic};
+  const Start start = {{0.1}, {}};
+  EXPECT_LE(solved(problem, 1e-7, 1, best_simd(), std::span(&start, 1)).relative_gap, 1e-7);
 }
 
 // A row that counts c times as much is as good as c of them.

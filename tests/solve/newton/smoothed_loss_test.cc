@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <vector>
 
 #include "base/random.h"
 #include "simd_reference.h"
+#include "solve/newton/smooth_rows.h"
 
 namespace hinge {
 namespace {
@@ -49,28 +51,34 @@ TEST_P(SmoothedLoss, HingeMatchesTheDefinition) {
   }
 }
 
-// A smooth loss with no corner left in a double: statuses are twice the slack, and P itself is what
-// is bounded.
+// A smooth loss has no corner to replace: shares are twice the slack, and what they gain is by P's
+// loss.
 TEST_P(SmoothedLoss, SquaredHingeIsItself) {
-  const SmoothedLoops& loops = smoothed_loops(simd(), LossKind::squared_hinge);
+  EXPECT_THROW(smoothed_loops(simd(), LossKind::squared_hinge), std::logic_error);
+  EXPECT_THROW(smooth_loops(simd(), LossKind::hinge), std::logic_error);
+  const SmoothLoops& loops = smooth_loops(simd(), LossKind::squared_hinge);
   Random random(6);
   for (std::size_t size = 0; size < 40; ++size) {
-    std::vector<double> z(size), d(size), centre(size), moved(size), status(size);
+    std::vector<double> z(size), d(size), moved(size), share(size);
     for (std::size_t k = 0; k < size; ++k) {
       z[k] = 4 * random.uniform() - 1;
       d[k] = random.uniform() - 0.5;
-      centre[k] = random.uniform();  // which does not matter
     }
-    const SmoothedRows rows = {z.data(), d.data(), centre.data(), nullptr, size, 1e300};
-    const SmoothedSums sums = loops.move(rows, 0.3, moved.data(), status.data());
-    double loss = 0;
+    const RowsAlongRay rows = {z.data(), d.data(), nullptr, size, LossKind::squared_hinge};
+    const SumsOfRows sums = loops.move(rows, 0.3, moved.data(), share.data());
+    double loss = 0, gain = 0;
     for (std::size_t k = 0; k < size; ++k) {
       const double slack = std::max(0.0, 1 - (z[k] + 0.3 * d[k]));
-      EXPECT_EQ(status[k], 2 * slack);
+      EXPECT_EQ(share[k], 2 * slack);
       loss += slack * slack;
+      gain += share[k] * (1 - share[k] / 4);
     }
     EXPECT_NEAR(sums.loss, loss, 1e-13 * loss);
-    EXPECT_NEAR(sums.bound, loss, 1e-13 * loss);
+    EXPECT_NEAR(sums.gain, gain, 1e-13 * loss);
+    const SlopeOfRows slope = loops.slope(rows, 0.3);
+    double expected = 0;
+    for (std::size_t k = 0; k < size; ++k) expected -= d[k] * share[k];
+    EXPECT_NEAR(slope.slope, expected, 1e-13 * static_cast<double>(size));
   }
 }
 
