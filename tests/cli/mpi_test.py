@@ -117,6 +117,16 @@ class TrainTest(MpiCase):
         self.mpi(3, "train", "d.hinge", "m")
         self.check_proof("m", "d.svm", 1e-3)
 
+    def test_threads_inside_ranks(self):
+        self.hinge("generate", "d.svm", "--like", "ccat", "--rows", "8000")  # enough that threads are woken
+        for solver in ("focus", "ocas", "dual"):
+            models = []
+            for threads in (1, 2):
+                self.mpi(2, "train", "d.svm", f"m{threads}", "--solver", solver, "-n", threads)
+                models.append((self.dir / f"m{threads}").read_bytes())
+            self.assertEqual(models[0], models[1], solver)
+            self.check_proof("m2", "d.svm", 1e-3)
+
     def test_pegasos(self):
         self.write("d.svm", to_text(make_rows(300, 20)))
         run = self.mpi(3, "train", "d.svm", "m", "--solver", "pegasos", "--batch", "10", "--epochs", "5", "--json")
