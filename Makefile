@@ -38,6 +38,7 @@ help:
 	@echo 'make bench      beside its peers, in an hour or two; writes docs/benchmarks.md; QUICK=1: a part, in minutes'
 	@echo 'make bench-python  the Python package beside scikit-learn'
 	@echo 'make bench-losses  the same with the other losses; QUICK=1: a part, in minutes; goes on where it was cut'
+	@echo 'make bench-cores  the same solvers with 1, 2, 4, 8, 16 threads, in 20 minutes on 16 cores; writes docs/cores.md'
 	@echo 'make bench-report  the tables and figures again, from RESULTS=$(RESULTS)'
 	@echo 'make paper      the tables of the active-set paper, in half an hour; writes docs/papers.md; QUICK=1: in ten minutes'
 	@echo 'make paper-report  its tables and figures again'
@@ -200,6 +201,12 @@ bench-python: python
 bench-losses: build
 	@sh tools/install_deps.sh bench
 	@HINGE='$(HINGE)' build/bench/venv/bin/python3 -B bench/losses.py run $(if $(QUICK),--quick) --docs docs $(BENCH)
+
+# More threads: sets x solvers x threads, in 20 minutes on 16 cores; BENCH="--only a9a --threads 1,2" and others, see
+# bench/cores.py. It writes docs/cores.md.
+.PHONY: bench-cores
+bench-cores: build
+	@HINGE='$(HINGE)' python3 -B bench/cores.py run $(BENCH)
 
 .PHONY: bench-report
 bench-report:

@@ -185,7 +185,9 @@ int Info::model() {
                                                 : Json(o.bias_feature)},
                  {"solver", o.solver},
                  {"loss", model->stream ? Json(to_string(o.loss)) : or_null(to_string(o.loss))}};
-  if (model->regression()) object.add("epsilon", or_null(o.epsilon));
+  if (model->regression()) {
+    object.add("epsilon", model->stream ? Json(o.epsilon) : or_null(o.epsilon));
+  }
   if (!o.because.empty()) object.add("because", o.because);
   add_goals(object, o);
   if (o.lanes > 1) object.add("lanes", o.lanes);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <new>
@@ -54,6 +55,7 @@ struct StreamCommand {
   void warn_at_end() const;
 
   std::optional<Stream> stream_;
+  bool regression_ = false;  // rows have targets
   std::optional<RowReader> reader_;
   std::optional<OutputFile> predictions_file_;
   std::vector<StreamPrediction> predictions_;
@@ -91,6 +93,11 @@ void StreamCommand::check_usage() const {
         "--class-weight: expected LABEL=FACTOR, got \"balanced\": a stream does not know how many "
         "rows of each class will come");
   }
+  if (given("--epsilon") && !resume && !is_regression(table.loss)) {
+    usage_value(
+        "--epsilon: only losses of regression have one: --loss epsilon_insensitive or "
+        "squared_epsilon");
+  }
   if (model_path == "-") usage("give MODEL a name: standard output is for the figures");
   if (model_format("", model_path) != ModelFormat::native) {
     usage("a stream writes native models, which can be resumed: `hinge convert` makes LIBLINEAR's");
@@ -122,6 +129,7 @@ StreamOptions StreamCommand::stream_options() const {
           .bias = std::max(0.0, table.bias),
           .t0 = table.pegasos.t0.value_or(0),
           .loss = table.loss,
+          .epsilon = table.epsilon,
           .update = table.pegasos.update,
           .class_weights = table.class_weights,
           .labels = parse_labels(),
@@ -166,6 +174,7 @@ void StreamCommand::check_agreement(const Model& model) const {
   check("--lambda", asked.lambda, s.lambda);
   check("--t0", asked.t0, s.t0);
   check("--loss", to_string(asked.loss), to_string(model.origin.loss));
+  check("--epsilon", asked.epsilon, model.origin.epsilon);
   check("--update", to_string(asked.update), to_string(model.origin.update));
   check("--bias", asked.bias, model.origin.bias_feature);
   check("--labels", list_text(asked.labels),
@@ -182,6 +191,7 @@ void StreamCommand::check_agreement(const Model& model) const {
 // Creates the stream, or takes it from the model.
 Result<Stream> StreamCommand::begin() {
   const StreamOptions options = stream_options();
+  regression_ = is_regression(options.loss);
   if (!resume) return Stream::create(options);
   Result<Model> model = load_model(model_path, {}, &stop_flag());
   if (!model.ok()) return model.error();
@@ -189,6 +199,7 @@ Result<Stream> StreamCommand::begin() {
     check_agreement(*model);
     data.read.index_base = model->stream->index_base;
     data.read.precision = model->origin.precision;
+    regression_ = model->regression();
     saved_ = model->stream->rows;
     if (!skip_seen) lines_before_ = model->stream->lines;
   }
@@ -224,6 +235,7 @@ int StreamCommand::run() {
   shown_ = stream_->figures();
   while (next_shown_ <= shown_.rows) next_shown_ *= 2;
   data.read.stop = &stop_flag();
+  data.read.real_labels = regression_;
   if (skips()) data.read.on_bad_row = [this](const Error& error) { skip(error); };
   Result<RowReader> reader = RowReader::open("-", data.read, skip_seen ? shown_.lines : 0);
   if (!reader.ok()) return reporter.fail(reader.error(), "nothing learned");
@@ -305,10 +317,12 @@ std::optional<Error> StreamCommand::write_predictions() {
   for (const StreamPrediction& prediction : predictions_) {
     if (prediction.none) {
       text += "none";
+    } else if (regression_) {
+      append(prediction.score);
     } else {
       append(prediction.label);
     }
-    if (scores) {
+    if (scores && !regression_) {
       text += ' ';
       append(prediction.score);
     }
@@ -339,30 +353,51 @@ Result<void> StreamCommand::show_figures() {
     return rows == 0 ? 0.0 : sum / static_cast<double>(rows);
   };
   const double loss = ratio(now.loss, now.rows);
-  const double error = ratio(static_cast<double>(now.errors), now.rows);
   const double loss_since = ratio(now.loss - shown_.loss, now.rows - shown_.rows);
-  const double error_since =
-      ratio(static_cast<double>(now.errors - shown_.errors), now.rows - shown_.rows);
   // A loss has no bound; as a fraction 1e300 would have as many digits.
   const auto number = [](double x) {
     return x < 1e6 ? fmt::format("{:.6f}", x) : fmt::format("{:.6g}", x);
   };
   std::string text;
-  if (json) {
-    text = Json({{"rows", now.rows},
-                 {"loss", loss},
-                 {"error", error},
-                 {"accuracy", 1 - error},
-                 {"loss_since", loss_since},
-                 {"error_since", error_since}})
-               .dump();
-  } else {
-    if (!any_shown_) {
-      text = fmt::format("{:>12} {:>10} {:>9} {:>9}   since the last line: {:>10} {:>9}\n", "rows",
-                         "loss", "error", "accuracy", "loss", "error");
+  if (regression_) {
+    const double rmse = std::sqrt(ratio(now.squares, now.rows));
+    const double rmse_since =
+        std::sqrt(ratio(std::max(0.0, now.squares - shown_.squares), now.rows - shown_.rows));
+    if (json) {
+      text = Json({{"rows", now.rows},
+                   {"loss", loss},
+                   {"rmse", rmse},
+                   {"loss_since", loss_since},
+                   {"rmse_since", rmse_since}})
+                 .dump();
+    } else {
+      if (!any_shown_) {
+        text = fmt::format("{:>12} {:>12} {:>12}   since the last line: {:>12} {:>12}\n", "rows",
+                           "loss", "RMSE", "loss", "RMSE");
+      }
+      text += fmt::format("{:>12} {:>12} {:>12} {:>35} {:>12}", now.rows, number(loss),
+                          number(rmse), number(loss_since), number(rmse_since));
     }
-    text += fmt::format("{:>12} {:>10} {:>9.6f} {:>9.6f} {:>33} {:>9.6f}", now.rows, number(loss),
-                        error, 1 - error, number(loss_since), error_since);
+  } else {
+    const double error = ratio(static_cast<double>(now.errors), now.rows);
+    const double error_since =
+        ratio(static_cast<double>(now.errors - shown_.errors), now.rows - shown_.rows);
+    if (json) {
+      text = Json({{"rows", now.rows},
+                   {"loss", loss},
+                   {"error", error},
+                   {"accuracy", 1 - error},
+                   {"loss_since", loss_since},
+                   {"error_since", error_since}})
+                 .dump();
+    } else {
+      if (!any_shown_) {
+        text = fmt::format("{:>12} {:>10} {:>9} {:>9}   since the last line: {:>10} {:>9}\n",
+                           "rows", "loss", "error", "accuracy", "loss", "error");
+      }
+      text += fmt::format("{:>12} {:>10} {:>9.6f} {:>9.6f} {:>33} {:>9.6f}", now.rows, number(loss),
+                          error, 1 - error, number(loss_since), error_since);
+    }
   }
   shown_ = now;
   any_shown_ = true;
@@ -447,11 +482,14 @@ void add_stream(CLI::App& app, Action& action) {
                       "where to save at the end, on a signal, and before an error ends the run; "
                       "without it only the figures are printed");
   add_table_options(*command, stream->table,
-                    {"lambda", "t0", "loss", "update", "bias", "class-weight", "reject",
+                    {"lambda", "t0", "loss", "epsilon", "update", "bias", "class-weight", "reject",
                      "max-classes", "memory", "cpu"});
   command->get_option("--loss")->description(
-      "what a row costs: max(0, 1 - z), z its margin, the square of that, or log(1 + exp(-z)) (one "
-      "of hinge, squared_hinge, logistic; default hinge)");
+      "what a row costs: max(0, 1 - z), z its margin, the square of that, or log(1 + exp(-z)) "
+      "(hinge, squared_hinge, logistic; default hinge); or in regression, where labels are numbers "
+      "to be predicted, max(0, |z| - epsilon), z being by how much a score misses its label, or "
+      "its "
+      "square (epsilon_insensitive, squared_epsilon)");
   command->get_option("--lambda")
       ->description("regularisation; step t has size 1/(L t) (a finite number > 0); must be given");
   command->get_option("--t0")->description(
@@ -499,7 +537,8 @@ void add_stream(CLI::App& app, Action& action) {
   command->footer(
       "Example: tail -f clicks.svm | hinge stream --lambda 1e-5 clicks.model --save-every 100000\n"
       "         hinge stream --resume --skip-seen clicks.model < clicks.svm\n"
-      "The table has progressive loss and error, at rows 1, 2, 4, 8, ... and at the end.");
+      "The table has progressive loss and error (of regression the root of the mean square of what "
+      "is missed), at rows 1, 2, 4, 8, ... and at the end.");
   command->callback([stream, &action] { action = [stream] { return stream->run(); }; });
 }
 

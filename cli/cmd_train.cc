@@ -286,8 +286,13 @@ int Train::run_search() {
     say_loss();
     if (!json) static_cast<void>(print(trial_text(trial, options)));
   };
-  const Result<CostSearch> search = hinge::find_cost(*rows, folds, given("cost") ? options.cost : 0,
-                                                     options, {.stop = &stop_flag()}, tell);
+  const double first = given("cost") ? options.cost : 0;
+  const TrainControl control = {.observer = {}, .stop = &stop_flag()};
+  const Result<CostSearch> search =
+      is_regression(options.loss)
+          ? find_cost_and_epsilon(*rows, folds, first, given("epsilon") ? options.epsilon : 0,
+                                  options, control, tell)
+          : hinge::find_cost(*rows, folds, first, options, control, tell);
   if (!search.ok()) return reporter.fail(search.error());
   const Result<void> printed = print(json ? search_json(*search, options, folds).dump() + "\n"
                                           : search_text(*search, options));

@@ -75,7 +75,7 @@ bool same_origin(const Origin& a, const Origin& b) {
 
 bool same_stream(const StreamState& a, const StreamState& b) {
   return a.lambda == b.lambda && a.t0 == b.t0 && a.rows == b.rows && a.lines == b.lines &&
-         a.loss == b.loss && a.errors == b.errors && a.rest == b.rest &&
+         a.loss == b.loss && a.errors == b.errors && a.squares == b.squares && a.rest == b.rest &&
          a.index_base == b.index_base && a.sums == b.sums && a.bias_sums == b.bias_sums &&
          a.shared == b.shared;
 }

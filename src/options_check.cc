@@ -118,6 +118,8 @@ void check_regression(const TrainOptions& o) {
         "own");
   check(!o.reject, "--reject: with a loss of regression there is no class to refuse");
   check(o.pegasos.kernel.linear(), "--kernel: a loss of regression is trained without kernels");
+  check(o.pegasos.update == Update::margin,
+        "--update mistake: with a loss of regression no row is predicted wrongly, only missed");
 }
 
 }  // namespace

@@ -193,8 +193,8 @@ def read_text(data, path):
         if bad or not DECIMAL.fullmatch(label):
             raise CannotRead(f"{path}:{number}: expected a label and index:value, found {(bad or [label])[0]!r}")
         label = int(label) if WHOLE.fullmatch(label) else Fraction(label)
-        whole = label == int(label)
-        if not -(2**63) <= label < 2**63 if whole else math.isinf(float(tokens[0])):
+        whole = label == int(label) and -(2**63) <= label < 2**63
+        if not whole and math.isinf(float(tokens[0])):
             raise CannotRead(f"{path}:{number}: the label is neither a whole number of 64 bits nor a double")
         label = int(label) if whole else float(tokens[0])
         pairs = [(int(index), text) for index, _, text in pairs]

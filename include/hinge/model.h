@@ -144,7 +144,9 @@ struct StreamState {
   std::uint64_t lines = 0;   // of the input they came from
   double loss = 0;           // sum of the rows' losses, each before its update
   std::uint64_t errors = 0;  // rows predicted wrongly before their update
-  bool rest = true;          // labels come as they come: the last of the sums is that of no class
+  double squares = 0;        // of regression: of what their scores missed, summed
+  bool rest = true;          // labels come as they come: the last of the sums is that of no class;
+                             // not of regression
   IndexBase index_base = IndexBase::one;  // as asked for; Model::index_base is what came of it
   std::vector<double> sums;               // v, Model::width() numbers a hyperplane
   std::vector<double> bias_sums;          // and of its constant feature

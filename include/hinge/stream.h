@@ -12,7 +12,8 @@
 //   w <- (1 - 1/tau) w + a c y x / (lambda tau),     a = [y <w, x> < 1] with the hinge
 //
 // (with Update::mistake [y <w, x> <= 0]) for two classes, or for each class against the rest. With
-// the squared hinge a = 2 max(0, 1 - y <w, x>) at the new w. A step costs the nonzeros of the row.
+// any other loss a is -l'(z) at the new w, so that no step goes too far: with the squared hinge
+// 2 max(0, 1 - y <w, x>). A step costs the nonzeros of the row.
 // What comes out is what `train` finds with Pegasos, rows in order, the last point: but nobody
 // needs to know beforehand how many rows, columns or classes there will be.
 //
@@ -21,6 +22,9 @@
 // nobody has; a new class begins as its copy. A column takes memory once it has occurred, whatever
 // its number; and of many classes only sums that are not those of the class nobody has do. The same
 // rows give the same bits on any instruction set.
+//
+// With a loss of regression rows have targets: y = 1, there is one hyperplane, and its score is the
+// prediction.
 #pragma once
 
 #include <atomic>
@@ -42,6 +46,7 @@ struct StreamOptions {
   double bias = 0;       // value of a constant, regularised feature, up to kMaxBias; 0 = none
   std::uint64_t t0 = 0;  // the first step has the size of step t0 + 1; below 2^53
   LossKind loss = LossKind::hinge;
+  double epsilon = 0.1;  // of a loss of regression: by so much scores may miss at no cost; >= 0
   Update update = Update::margin;               // which rows are learned from
   std::vector<ClassWeight> class_weights = {};  // factor > 0 on the steps of rows of that class
   // The only labels there are, at least two: others are refused (data.label.unknown), and no
@@ -64,9 +69,9 @@ struct StreamOptions {
 // What the hyperplanes said of a row before they learned it.
 struct StreamPrediction {
   bool none = true;        // no label was known yet, or `reject` found no positive score
-  std::int64_t label = 0;  // unless none
+  std::int64_t label = 0;  // unless none; 0 in regression
   // Two classes: that of the hyperplane, > 0 for the larger label. Else that of the class with the
-  // largest; 0 before there is one.
+  // largest; 0 before there is one. In regression it is the prediction.
   double score = 0;
 };
 
@@ -76,6 +81,7 @@ struct StreamFigures {
   std::uint64_t rows = 0;    // learned
   std::uint64_t lines = 0;   // of the input, as set_lines() said
   std::uint64_t errors = 0;  // predicted wrongly; so is every row whose label was not known yet
+  double squares = 0;        // in regression, which has no errors: of score - target, summed
   // Sum over the rows of their losses, max(0, 1 - y <w, x>) with the hinge: of the one hyperplane
   // of two classes, of all classes known by then, the row's own included, if there are more. The
   // first row has that of a margin of 0.
@@ -102,8 +108,12 @@ class Stream {
   // row that fails (data.matrix, data.label.unknown, limit.classes, memory.*; solver.nonfinite if
   // its score or the sum of the losses is not finite) changes no figure, class or weight; at most
   // it leaves memory for its columns behind.
+  // In regression the label is taken as a target.
   Result<StreamPrediction> learn_one(std::span<const std::uint32_t> columns,
                                      std::span<const double> values, std::int64_t label);
+  // The same of regression alone (else usage.value); the target is finite (data.label.nonfinite).
+  Result<StreamPrediction> learn_target(std::span<const std::uint32_t> columns,
+                                        std::span<const double> values, double target);
 
   struct Range {
     std::uint64_t first = 0;
@@ -112,7 +122,8 @@ class Stream {
   };
 
   // The same for rows `first`, `first` + 1, ... of a data set, whose weights, if any, multiply the
-  // factors. Appends one prediction a row learned, also if it then fails at the next one.
+  // factors. Appends one prediction a row learned, also if it then fails at the next one. Labels
+  // are whole numbers, in regression also real targets (data.label.kind).
   Result<void> learn_batch(const Dataset& rows, std::vector<StreamPrediction>& predictions,
                            const Range& range);
   Result<void> learn_batch(const Dataset& rows, std::vector<StreamPrediction>& predictions) {
@@ -152,10 +163,11 @@ struct RowBlock {
 // longest line.
 class RowReader {
  public:
-  // `source` is a file or "-"; of a file that other programs append to, what it holds now. With
-  // IndexBase::automatic columns are the numbers of the text. Of the options memory, cache,
-  // weights_file, threads and progress do not count. The first `skip_lines` lines are passed over
-  // unread; if there are not so many, next() fails with data.lines.
+  // With options.real_labels all labels are targets. `source` is a file or "-"; of a file that
+  // other programs append to, what it holds now. With IndexBase::automatic columns are the numbers
+  // of the text. Of the options memory, cache, weights_file, threads and progress do not count. The
+  // first `skip_lines` lines are passed over unread; if there are not so many, next() fails with
+  // data.lines.
   static Result<RowReader> open(const std::string& source, const ReadOptions& options = {},
                                 std::uint64_t skip_lines = 0);
   ~RowReader();

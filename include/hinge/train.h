@@ -142,13 +142,15 @@ struct CostTrial {
   // Of the cross-validation: what is right; in regression the mean of the squares of what is
   // missed.
   double accuracy = 0, squared_error = 0;
+  double epsilon = 0;  // of find_cost_and_epsilon()
 };
 struct CostSearch {
-  std::vector<CostTrial> trials;  // ascending
-  CostTrial best;                 // of equal ones the least cost
+  std::vector<CostTrial> trials;  // costs ascending, for one epsilon after the other
+  CostTrial best;                 // of equal ones the one that was tried first
 
   static constexpr double kLargest = 1024;
   static constexpr double kLargestOfRegression = 1048576;
+  static constexpr int kEpsilons = 20;
 };
 
 // The cost that predicts best, by cross-validation, as LIBLINEAR's -C finds it: `first` and its
@@ -161,5 +163,13 @@ struct CostSearch {
 Result<CostSearch> find_cost(const Dataset& data, int folds, double first,
                              const TrainOptions& options, const TrainControl& control = {},
                              const std::function<void(const CostTrial&)>& tell = {});
+
+// The same in regression for an epsilon as well, as LIBLINEAR's -C has it: that search for each
+// epsilon that is a whole number of twentieths of the largest |target|, from 19 of them, or from
+// `first_epsilon` rounded down to one if that is above 0, to none. options.epsilon does not count.
+Result<CostSearch> find_cost_and_epsilon(const Dataset& data, int folds, double first,
+                                         double first_epsilon, const TrainOptions& options,
+                                         const TrainControl& control = {},
+                                         const std::function<void(const CostTrial&)>& tell = {});
 
 }  // namespace hinge

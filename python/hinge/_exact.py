@@ -20,6 +20,8 @@ class ExactFit:
 
     # Names of scikit-learn's solvers that are read as "auto".
     _foreign_solvers: tuple[str, ...] = ()
+    # Whether "pegasos" is among the solvers; classes have an estimator of its own.
+    _takes_pegasos = False
 
     def _parameter(self, option: str) -> str | None:
         if option == "gap":
@@ -37,7 +39,7 @@ class ExactFit:
 
     def _check_names(self) -> None:
         """Refuses values of scikit-learn's parameters that stand for another problem."""
-        if self.solver == "pegasos":
+        if self.solver == "pegasos" and not self._takes_pegasos:
             raise ValueError("solver: for Pegasos there is hinge.PegasosClassifier")
         if getattr(self, "penalty", "l2") != "l2":
             raise ValueError(f'penalty: expected "l2", got {self.penalty!r}; hinge regularises by |w|^2 alone')
@@ -55,6 +57,8 @@ class ExactFit:
         return scale
 
     def _usual_goal(self, data: Dataset) -> dict[str, Any]:
+        if self.solver == "pegasos":
+            return {}  # it ends after 20 epochs
         if data.nnz > _SMALL:
             return {"gap": 1e-3}
         # A smooth loss has no corners that hold w: the gap says less of it, but newton's last step is exact.

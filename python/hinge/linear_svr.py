@@ -45,7 +45,8 @@ class LinearSVR(ExactFit, LinearRegressor):
     gap_absolute, gap_per_row, target : float, optional
         Other goals, as of :class:`LinearSVC`.
     solver : str, default "auto"
-        "auto" chooses by the shape of the data; "dual" or "newton".
+        "auto" chooses by the shape of the data; "dual", "newton" or "pegasos", which ends
+        after 20 epochs where no goal is given.
     warm_start : bool, default False
         Begin at the last fit where it was of the same columns.
     max_iter : int, optional
@@ -85,6 +86,7 @@ class LinearSVR(ExactFit, LinearRegressor):
     """
 
     _losses = tuple(_LOSSES.values())
+    _takes_pegasos = True
     _parameters = ExactFit._parameters | {"loss": "loss", "epsilon": "epsilon"}
 
     def __init__(self, *, epsilon: float = 0.0, C: float = 1.0,

@@ -65,7 +65,7 @@ def test_model_files(tmp_path):
 
 
 @pytest.mark.parametrize("wrong", [{"loss": "hinge"}, {"epsilon": -1}, {"epsilon": float("nan")}, {"C": 0}, {"dual": None},
-                                   {"tol": -1}, {"solver": "focus"}, {"solver": "pegasos"}])
+                                   {"tol": -1}, {"solver": "focus"}])
 def test_bad_parameters(wrong):
     with pytest.raises(ValueError, match=list(wrong)[0]):
         hinge.LinearSVR(**wrong).fit(*rows(50))
@@ -78,3 +78,16 @@ def test_weights_of_rows():
     repeated = hinge.LinearSVR(epsilon=0.1).fit(X[np.repeat(np.arange(len(y)), weights)], np.repeat(y, weights))
     np.testing.assert_allclose(ours.coef_, repeated.coef_, atol=1e-5)
     assert hinge.verify(ours, X, y, weights).agrees
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+@pytest.mark.parametrize("intercept", ["free", "scaled"])
+def test_pegasos_ends_after_its_epochs_or_at_the_goal(loss, intercept):
+    X, y = rows(400)
+    best = hinge.LinearSVR(epsilon=0.1, loss=loss, C=0.1, intercept=intercept).fit(X, y).certificate_.primal
+    quick = hinge.LinearSVR(epsilon=0.1, loss=loss, C=0.1, intercept=intercept, solver="pegasos").fit(X, y)
+    assert quick.n_iter_ == 20 * len(y)
+    assert best * (1 - 1e-9) <= quick.certificate_.primal <= 1.05 * best
+    near = hinge.LinearSVR(epsilon=0.1, loss=loss, C=0.1, intercept=intercept, solver="pegasos", gap=0.05).fit(X, y)
+    assert near.certificate_.relative_gap <= 0.05
+    assert hinge.verify(near, X, y).agrees

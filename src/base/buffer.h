@@ -84,11 +84,16 @@ class Buffer {
   }
 
   void append(const T* items, std::size_t count) {
-    if (count == 0) return;
-    if (size_ + count > capacity()) reserve(std::max(size_ + count, capacity() + capacity() / 2));
-    std::memcpy(data_ + size_, items, count * sizeof(T));
-    size_ += count;
+    if (count > 0) std::memcpy(extend(count), items, count * sizeof(T));
   }
+  // So many more, which are for the caller to write, from the place returned on. What fits leaves
+  // all others where they are.
+  T* extend(std::size_t count) {
+    if (!fits(count)) reserve(std::max(size_ + count, capacity() + capacity() / 2));
+    size_ += count;
+    return data_ + size_ - count;
+  }
+  bool fits(std::size_t count) const { return size_ + count <= capacity(); }
 
   // Gives memory beyond size() back.
   void shrink() {

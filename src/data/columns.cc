@@ -95,6 +95,7 @@ Dataset keep_rows(const Dataset& data, std::span<const std::uint64_t> rows, cons
   return data.visit([&]<class Value>(const CsrView<Value>& m) {
     DatasetArrays<Value> arrays;
     arrays.names = data.class_names();
+    arrays.append_labels(data.row_labels(), 0, 0);  // of no rows they are of the same kind
     std::vector<double> weights;
     std::uint64_t end = 0;
     arrays.offsets.append(&end, 1);

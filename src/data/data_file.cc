@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <charconv>
@@ -64,67 +65,101 @@ void check_offsets(const TensorFile& file, std::span<const std::uint64_t> offset
   if (!good) file.reject("content", "row offsets do not ascend from 0 to the number of nonzeros");
 }
 
-// Walks along the rows as the bytes of an array come in: element(k) for each, row_end(i) for each
-// row that is complete.
-template <class Element, class RowEnd>
-void check_by_rows(const TensorFile& file, std::string_view name, std::uint64_t width,
-                   std::span<const std::uint64_t> offsets, const std::atomic<bool>* stop,
-                   const Element& element, const RowEnd& row_end) {
-  std::uint64_t k = 0, row = 0;
-  file.check(name, [&](std::uint64_t bytes) {
-    if (stop != nullptr && stop->load(std::memory_order_relaxed)) {
-      fail("run.interrupted", "interrupted while checking a data set");
-    }
-    const std::uint64_t end = bytes / width;
-    while (k < end) {
-      const std::uint64_t until = std::min(offsets[row + 1], end);
-      for (; k < until; ++k) element(k);
-      while (row + 1 < offsets.size() && offsets[row + 1] == k) row_end(row++);
-    }
-  });
+void check_stop(const std::atomic<bool>* stop) {
+  if (stop != nullptr && stop->load(std::memory_order_relaxed)) {
+    fail("run.interrupted", "interrupted while checking a data set");
+  }
 }
 
-void check_columns(const TensorFile& file, std::span<const std::uint64_t> offsets,
-                   std::span<const std::uint32_t> columns, std::uint64_t features,
-                   const std::atomic<bool>* stop) {
-  Finding finding;
+// What must be true of columns: element(k) for each entry of a row, then row_end(row).
+struct ColumnsOfRows {
+  std::span<const std::uint32_t> columns;
+  std::uint64_t features;
+  Finding finding = {};
   std::int64_t previous = -1;
   bool ascends = true;
-  check_by_rows(
-      file, "columns", sizeof(std::uint32_t), offsets, stop,
-      [&](std::uint64_t k) {
-        ascends = ascends && previous < std::int64_t{columns[k]};
-        previous = columns[k];
-      },
-      [&](std::uint64_t row) {
-        if (!ascends) finding.add("columns do not ascend", row);
-        if (previous >= static_cast<std::int64_t>(features)) {
-          finding.add("a column lies outside the data set", row);
-        }
-        previous = -1;
-      });
-  if (!finding.what.empty()) file.reject("content", finding.what);
-}
 
+  void element(std::uint64_t k) {
+    ascends = ascends && previous < std::int64_t{columns[k]};
+    previous = columns[k];
+  }
+  void row_end(std::uint64_t row) {
+    if (!ascends) finding.add("columns do not ascend", row);
+    if (previous >= static_cast<std::int64_t>(features)) {
+      finding.add("a column lies outside the data set", row);
+    }
+    previous = -1;
+  }
+};
+
+// And of values.
 template <class Value>
-void check_values(const TensorFile& file, std::string_view name,
-                  std::span<const std::uint64_t> offsets, std::span<const Value> values,
-                  const std::atomic<bool>* stop) {
-  Finding finding;
+struct ValuesOfRows {
+  std::span<const Value> values;
+  Finding finding = {};
   double squares = 0;
-  check_by_rows(
-      file, name, sizeof(Value), offsets, stop,
-      [&](std::uint64_t k) {
-        squares += static_cast<double>(values[k]) * static_cast<double>(values[k]);
-      },
-      [&](std::uint64_t row) {
-        if (!std::isfinite(squares)) {
-          finding.add("a value is not finite, or its square overflows", row);
-        }
-        squares = 0;
-      });
-  if (!finding.what.empty()) file.reject("content", finding.what);
-}
+
+  void element(std::uint64_t k) {
+    squares += static_cast<double>(values[k]) * static_cast<double>(values[k]);
+  }
+  void row_end(std::uint64_t row) {
+    if (!std::isfinite(squares)) {
+      finding.add("a value is not finite, or its square overflows", row);
+    }
+    squares = 0;
+  }
+};
+
+// Checks what is in an array, in parts: the first is the whole array's checksum, the others are
+// about as many entries each, by rows.
+struct PartsOfArray {
+  const TensorFile& file;
+  std::string_view name;
+  std::span<const std::uint64_t> offsets;
+  const std::atomic<bool>* stop;
+
+  static constexpr std::size_t kParts = 32;
+
+  void checksum() const {
+    file.check(name, [&](std::uint64_t) { check_stop(stop); });
+  }
+  template <class OfRows>
+  void content(std::size_t part, OfRows rows) const {
+    check_stop(stop);
+    const auto begin_of = [&](std::size_t number) -> std::uint64_t {
+      if (number == kParts) return offsets.size() - 1;
+      const std::uint64_t wanted = offsets.back() / kParts * number;
+      return static_cast<std::uint64_t>(
+          std::ranges::lower_bound(offsets.first(offsets.size() - 1), wanted) - offsets.begin());
+    };
+    const std::uint64_t last = begin_of(part + 1);
+    for (std::uint64_t row = begin_of(part); row < last; ++row) {
+      for (std::uint64_t k = offsets[row]; k < offsets[row + 1]; ++k) rows.element(k);
+      rows.row_end(row);
+    }
+    reject(rows.finding);
+  }
+  // All of it in one pass: checksum and content of bytes that are in the cache.
+  template <class OfRows>
+  void at_once(std::uint64_t width, OfRows rows) const {
+    std::uint64_t k = 0, row = 0;
+    file.check(name, [&](std::uint64_t bytes) {
+      check_stop(stop);
+      const std::uint64_t end = bytes / width;
+      while (k < end) {
+        const std::uint64_t until = std::min(offsets[row + 1], end);
+        for (; k < until; ++k) rows.element(k);
+        while (row + 1 < offsets.size() && offsets[row + 1] == k) rows.row_end(row++);
+      }
+    });
+    reject(rows.finding);
+  }
+
+ private:
+  void reject(const Finding& finding) const {
+    if (!finding.what.empty()) file.reject("content", finding.what);
+  }
+};
 
 void check_weights(const TensorFile& file, std::span<const double> weights) {
   file.check("weights", [](std::uint64_t) {});
@@ -303,16 +338,39 @@ Dataset map_arrays(std::shared_ptr<Owner> owner, const ReadOptions& options, con
   }
   check_offsets(file, offsets, nonzeros);
   Pool pool(options.threads);
-  pool.run(3, [&](std::size_t task) {
-    if (task == 0 && full) check_full(file, offsets, columns);
-    if (task == 0 && !full) check_columns(file, offsets, columns, features, options.stop);
-    if (task == 1) check_values(file, wanted.values, offsets, values, options.stop);
-    if (task == 2) {
-      file.check(labels.kind() == LabelKind::targets ? kTargets : kLabels, [](std::uint64_t) {});
-      check_labels(file, labels, 0);
-      if (!weights.empty()) check_weights(file, weights);
-    }
-  });
+  const PartsOfArray of_columns{file, "columns", offsets, options.stop},
+      of_values{file, wanted.values, offsets, options.stop};
+  const ColumnsOfRows columns_of_rows{columns, features};
+  const ValuesOfRows<Value> values_of_rows{values};
+  const auto check_others = [&] {
+    file.check(labels.kind() == LabelKind::targets ? kTargets : kLabels, [](std::uint64_t) {});
+    check_labels(file, labels, 0);
+    if (!weights.empty()) check_weights(file, weights);
+  };
+  // Whatever is wrong, the first of these that finds something speaks: checksums before contents,
+  // columns before values.
+  if (pool.threads() <= 2) {
+    pool.run(3, [&](std::size_t task) {
+      if (task == 0 && full) check_full(file, offsets, columns);
+      if (task == 0 && !full) of_columns.at_once(sizeof(std::uint32_t), columns_of_rows);
+      if (task == 1) of_values.at_once(sizeof(Value), values_of_rows);
+      if (task == 2) check_others();
+    });
+  } else {
+    constexpr std::size_t kParts = PartsOfArray::kParts;
+    pool.run(3 + 2 * kParts, [&](std::size_t task) {
+      if (task == 0 && full) check_full(file, offsets, columns);
+      if (task == 0 && !full) of_columns.checksum();
+      if (task == 1) of_values.checksum();
+      if (task == 2) check_others();
+      if (task < 3) return;
+      if (task >= 3 + kParts) {
+        of_values.content(task - 3 - kParts, values_of_rows);
+      } else if (!full) {
+        of_columns.content(task - 3, columns_of_rows);
+      }
+    });
+  }
   file.check_unchanged();
   if (options.index_base == IndexBase::one && base == 0) {
     fail("data.index.zero", "this data set counts its features from 0",

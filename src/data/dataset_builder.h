@@ -20,17 +20,19 @@ struct DatasetArrays {
   Buffer<std::int64_t> labels;  // of classes; none of real targets
   ClassNames names = {};        // of the classes; empty: labels are whole numbers
   Buffer<double> targets = {};  // in place of labels
+  bool real = false;            // labels are targets, even if there are none
 
   // The labels of `count` rows of other data from row `first` on; its names are for the caller.
   void append_labels(const Labels& all, std::size_t first, std::size_t count) {
     if (all.kind() == LabelKind::targets) {
+      real = true;
       targets.append(all.targets().data() + first, count);
     } else {
       labels.append(all.numbers().data() + first, count);
     }
   }
   Labels row_labels() const {
-    return targets.size() > 0 ? Labels(targets.span()) : Labels(labels.span(), names);
+    return real || targets.size() > 0 ? Labels(targets.span()) : Labels(labels.span(), names);
   }
 };
 

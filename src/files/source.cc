@@ -231,6 +231,26 @@ std::size_t ByteSource::read_raw(std::span<char> into, Until until, std::size_t 
   return count;
 }
 
+void ByteSource::read_at(std::uint64_t offset, std::span<char> into) const {
+  std::size_t count = 0;
+  while (count < into.size()) {
+    const ssize_t got =
+        pread(fd_, into.data() + count, into.size() - count, static_cast<off_t>(offset + count));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_read(name_, errno, offset + count);
+    if (got == 0) changed_while_read();
+    count += static_cast<std::size_t>(got);
+  }
+}
+
+void ByteSource::seek(std::uint64_t offset) {
+  if (lseek(fd_, static_cast<off_t>(offset), SEEK_SET) < 0) {
+    fail_errno("io.read", name_, "read", errno);
+  }
+  in_ = {};
+  read_ = offset - range_.begin;
+}
+
 void ByteSource::interrupted() const {
   fail("run.interrupted", fmt::format("interrupted while reading {}", escape(name_)));
 }
@@ -253,9 +273,11 @@ void ByteSource::check_unchanged() const {
   if (!regular_) return;
   struct stat now {};
   if (fstat(fd_, &now) != 0) fail_errno("io.read", name_, "read", errno);
-  if (version_of(now) != version_) {
-    fail("io.changed", fmt::format("{} changed while it was read", escape(name_)));
-  }
+  if (version_of(now) != version_) changed_while_read();
+}
+
+void ByteSource::changed_while_read() const {
+  fail("io.changed", fmt::format("{} changed while it was read", escape(name_)));
 }
 
 }  // namespace hinge

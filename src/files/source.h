@@ -53,6 +53,13 @@ class ByteSource {
   // decompressed.
   std::size_t read_some(std::span<char> into);
 
+  // Of a regular file whose bytes are as stored and of which some have been read: any place of it,
+  // by any thread, all of `into`; and where read() goes on. Both count from the beginning of the
+  // file.
+  bool seekable() const { return regular_ && looked_ && !decoder_; }
+  void read_at(std::uint64_t offset, std::span<char> into) const;
+  void seek(std::uint64_t offset);
+
   FileVersion version() const { return version_; }   // of a regular file
   std::int64_t changed() const { return changed_; }  // likewise, its change time (ctime)
   std::uint64_t size() const {                       // as stored, of its part; 0 when unknown
@@ -73,6 +80,7 @@ class ByteSource {
   bool ready() const;
   void wait_for_bytes() const;
   [[noreturn]] void interrupted() const;
+  [[noreturn]] void changed_while_read() const;
   [[noreturn]] void damaged(std::string_view what) const;
 
   std::string name_;  // as messages show it

@@ -13,14 +13,19 @@ namespace {
 
 constexpr std::string_view kBases[] = {"0", "1", "auto"};  // by IndexBase
 
-Json stream_json(const StreamState& s) {
-  return {{"lambda", s.lambda}, {"t0", s.t0},
-          {"rows", s.rows},     {"lines", s.lines},
-          {"loss", s.loss},     {"errors", s.errors},
-          {"rest", s.rest},     {"index_base", kBases[static_cast<std::size_t>(s.index_base)]}};
+Json stream_json(const StreamState& s, bool regression) {
+  Json json = {
+      {"lambda", s.lambda}, {"t0", s.t0},
+      {"rows", s.rows},     {"lines", s.lines},
+      {"loss", s.loss},     {"errors", s.errors},
+      {"rest", s.rest},     {"index_base", kBases[static_cast<std::size_t>(s.index_base)]}};
+  if (regression) json.add("squares", s.squares);
+  return json;
 }
 
-void read_stream_metadata(const TensorFile& file, const Json& json, StreamState& stream) {
+void read_stream_metadata(const TensorFile& file, const Json& json, bool regression,
+                          StreamState& stream) {
+  if (regression) stream.squares = real(file, json.at("squares"));
   stream.lambda = real(file, json.at("lambda"));
   stream.t0 = whole<std::uint64_t>(file, json.at("t0"));
   stream.rows = whole<std::uint64_t>(file, json.at("rows"));
@@ -37,15 +42,18 @@ void read_stream_metadata(const TensorFile& file, const Json& json, StreamState&
 void check_stream(const TensorFile& file, const Model& model) {
   const StreamState& s = *model.stream;
   const Origin& o = model.origin;
-  if (model.labels.empty()) file.reject("content", "labels and hyperplanes do not fit together");
+  const bool regression = model.labels.empty();
   if (o.free_bias) file.reject("content", "the options make no sense");
   const bool ordered =
       model.binary() ? model.labels[0] > model.labels[1] : std::ranges::is_sorted(model.labels);
-  const bool known = s.rest ? s.rows >= model.labels.size() : model.labels.size() > 1;
+  const bool known = regression ? !s.rest
+                     : s.rest   ? s.rows >= model.labels.size()
+                                : model.labels.size() > 1;
   const double step = 1 / (s.lambda * (static_cast<double>(s.t0) + static_cast<double>(s.rows)));
   if (!ordered || !known || s.rows == 0 || s.t0 >= kMaxSteps || s.rows > kMaxSteps - s.t0 ||
       !(s.lambda > 0) || !(step > 0 && std::isfinite(step)) || !(s.loss >= 0) ||
-      s.errors > s.rows || o.solver != "stream" || o.rows != 0) {
+      !(s.squares >= 0) || s.errors > (regression ? 0 : s.rows) || o.solver != "stream" ||
+      o.rows != 0) {
     file.reject("content", "the state of the stream makes no sense");
   }
   // Columns of `auto` that counts from 1 are kept one lower than their numbers.
@@ -102,12 +110,13 @@ void write_stream(Draft& draft, const Model& model) {
   } else {
     add_features(draft, model, "stream.sums", stream.sums, stream.bias_sums.size());
   }
-  draft.metadata["stream"] = stream_json(stream).dump();
+  draft.metadata["stream"] = stream_json(stream, model.labels.empty()).dump();
 }
 
 Model read_stream(const TensorFile& file) {
   Model model = read_common(file);
-  read_stream_metadata(file, parse_field(file, "stream"), model.stream.emplace());
+  read_stream_metadata(file, parse_field(file, "stream"), model.labels.empty(),
+                       model.stream.emplace());
   check_stream(file, model);
   StreamState& stream = *model.stream;
   const std::uint64_t planes = stream_planes(model.labels.size(), stream.rest);

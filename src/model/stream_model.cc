@@ -33,10 +33,10 @@ bool derive_weights(Model& model) {
   const StreamState& stream = *model.stream;
   const std::size_t labels = model.labels.size();
   const double s = stream_scale(model);
-  model.problems.assign(labels == 2 ? 1 : labels, {});
+  model.problems.assign(stream_planes(labels, false), {});
   for (std::size_t k = 0; k < model.problems.size(); ++k) {
     BinaryProblem& problem = model.problems[k];
-    problem.label = model.labels[k];
+    if (labels > 0) problem.label = model.labels[k];
     problem.bias = model.origin.bias_feature * (s * stream.bias_sums[k]);
     problem.certificate.bound = "none";
     problem.iterations = stream.rows;

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "hinge/loss.h"
+#include "objective/margins.h"
 #include "simd/elementary.h"
 
 // How vectors would be handed over in calls does not matter: nothing here is called.
@@ -21,17 +22,15 @@ namespace hinge {
 // Its slope is -s(-z), s(t) = 1/(1 + e^-t) being the logistic function, whose inverse is
 // log(a/(1 - a)): the slope of l*(-a), infinite at 0 and 1. A variable at a bound is taken to be as
 // near to it as doubles are, so that everything is finite there.
-struct Logistic {
+struct Logistic : FallingLoss<0> {
   static constexpr LossKind kKind = LossKind::logistic;
   static constexpr std::string_view kName = "logistic";
 
-  static constexpr double kLowest = 0, kHighest = 1;
-  static constexpr double kCorner = 0;
+  static constexpr double kHighest = 1;
   static constexpr bool kSmooth = true;
   static constexpr bool kLinearGain = false;
   static constexpr bool kQuadraticGain = false;
   static constexpr bool kSlopesEverywhere = true;
-  static constexpr bool kRegression = false, kKinked = false;
   static constexpr std::array<double, 0> kJumps = {};
   static constexpr std::array<double, 0> breakpoints() { return {}; }
   static constexpr double kLastSlope = 0;
@@ -61,26 +60,10 @@ struct Logistic {
   HINGE_ANYWHERE static inline bool inside(double /*z*/) { return true; }
 
   template <class T>
-  HINGE_ANYWHERE static inline T slack(T z) {
-    return kCorner - z;
-  }
-  template <class T>
-  HINGE_ANYWHERE static inline T dual_gradient(T z) {
-    return z - kCorner;
-  }
-  template <class T>
-  HINGE_ANYWHERE static inline T margin_of(T gradient) {
-    return gradient + kCorner;
-  }
-  template <class T>
   HINGE_ANYWHERE static inline T value_by_gradient(T gradient) {
     return value(gradient);
   }
 
-  template <class T>
-  HINGE_ANYWHERE static inline T lowest(T /*upper*/) {
-    return T{};
-  }
   template <class T>
   HINGE_ANYWHERE static inline T highest(T upper) {
     return upper;
@@ -212,11 +195,6 @@ struct Logistic {
  private:
   static constexpr double kFarBeyond = 0x1p-1019;  // more than e^(kLeastExponent + 1)
 
-  template <class T>
-  HINGE_ANYWHERE static inline T positive(T x) {
-    const T zero = {};
-    return x > zero ? x : zero;
-  }
   template <class T>
   HINGE_ANYWHERE static inline T size(T x) {
     const T zero = {};

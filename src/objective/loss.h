@@ -31,6 +31,7 @@
 
 #include "hinge/loss.h"
 #include "objective/logistic.h"
+#include "objective/margins.h"
 #include "objective/regression_losses.h"
 #include "simd/anywhere.h"
 
@@ -41,20 +42,19 @@
 namespace hinge {
 
 // l(z) = max(0, 1 - z)
-struct Hinge {
+struct Hinge : FallingLoss<1> {
   static constexpr LossKind kKind = LossKind::hinge;
   static constexpr std::string_view kName = "hinge";
 
   // ---- Its shape.
 
-  static constexpr double kLowest = 0, kHighest = 1;  // of a share
-  static constexpr double kCorner = 1;                // see above
-  static constexpr bool kSmooth = false;              // whether slope() has no jumps
-  static constexpr bool kLinearGain = true;           // whether dual_gain() is alpha itself
-  static constexpr bool kQuadraticGain = true;        // or at most a quadratic of alpha
-  static constexpr bool kSlopesEverywhere = false;    // whether l' < 0 everywhere, and l(z) >= -z
-  static constexpr bool kRegression = false;          // whether margins are <w, x> - t
-  static constexpr bool kKinked = false;              // whether l* has a kink inside, at a = 0
+  static constexpr double kHighest = 1;             // of a share; kLowest and kCorner: margins.h
+  static constexpr bool kSmooth = false;            // whether slope() has no jumps
+  static constexpr bool kLinearGain = true;         // whether dual_gain() is alpha itself
+  static constexpr bool kQuadraticGain = true;      // or at most a quadratic of alpha
+  static constexpr bool kSlopesEverywhere = false;  // whether l' < 0 everywhere, and l(z) >= -z
+  // Of others kRegression says that margins are <w, x> - t, and kKinked that l* has a kink inside,
+  // at a = 0.
   // A loss of straight pieces is, but for a constant,
   //   kLastSlope z + sum_k kJumps[k] max(0, breakpoints()[k] - z):
   // its slope jumps by kJumps[k] at breakpoints()[k], and is kLastSlope beyond the last of them.
@@ -76,24 +76,8 @@ struct Hinge {
   // Whether l'(z) is not 0: then the row has a part in the gradient of P.
   HINGE_ANYWHERE static inline bool inside(double z) { return z < kCorner; }
 
-  // ---- Margins as they are kept.
+  // ---- Margins as they are kept: besides slack(z), dual_gradient(z) and margin_of(gradient).
 
-  // kCorner - z
-  template <class T>
-  HINGE_ANYWHERE static inline T slack(T z) {
-    return kCorner - z;
-  }
-  // z - kCorner: the slope of the (minimised) dual along alpha, but for what l* is bent
-  // (full_gradient()).
-  template <class T>
-  HINGE_ANYWHERE static inline T dual_gradient(T z) {
-    return z - kCorner;
-  }
-  // z again
-  template <class T>
-  HINGE_ANYWHERE static inline T margin_of(T gradient) {
-    return gradient + kCorner;
-  }
   // l(z), without the rounding of z.
   template <class T>
   HINGE_ANYWHERE static inline T value_by_gradient(T gradient) {
@@ -102,11 +86,7 @@ struct Hinge {
 
   // ---- The dual of one row.
 
-  // The least and the largest alpha = upper a.
-  template <class T>
-  HINGE_ANYWHERE static inline T lowest(T /*upper*/) {
-    return T{};
-  }
+  // The largest alpha = upper a; lowest(upper) is the least.
   template <class T>
   HINGE_ANYWHERE static inline T highest(T upper) {
     return upper;
@@ -183,27 +163,18 @@ struct Hinge {
   };
   static constexpr double kGainRoundings = 0;
   static inline Gain enclose_gain(double alpha, double /*upper*/) { return {alpha, 0}; }
-
- private:
-  template <class T>
-  HINGE_ANYWHERE static inline T positive(T x) {
-    const T zero = {};
-    return x > zero ? x : zero;
-  }
 };
 
 // l(z) = max(0, 1 - z)^2, l*(-a) = a^2/4 - a for a >= 0
-struct SquaredHinge {
+struct SquaredHinge : FallingLoss<1> {
   static constexpr LossKind kKind = LossKind::squared_hinge;
   static constexpr std::string_view kName = "squared_hinge";
 
-  static constexpr double kLowest = 0, kHighest = std::numeric_limits<double>::infinity();
-  static constexpr double kCorner = 1;
+  static constexpr double kHighest = std::numeric_limits<double>::infinity();
   static constexpr bool kSmooth = true;
   static constexpr bool kLinearGain = false;
   static constexpr bool kQuadraticGain = true;
   static constexpr bool kSlopesEverywhere = false;
-  static constexpr bool kRegression = false, kKinked = false;
   static constexpr std::array<double, 0> kJumps = {};
   static constexpr std::array<double, 0> breakpoints() { return {}; }
   static constexpr double kLastSlope = 0;
@@ -233,27 +204,11 @@ struct SquaredHinge {
   HINGE_ANYWHERE static inline bool inside(double z) { return z < kCorner; }
 
   template <class T>
-  HINGE_ANYWHERE static inline T slack(T z) {
-    return kCorner - z;
-  }
-  template <class T>
-  HINGE_ANYWHERE static inline T dual_gradient(T z) {
-    return z - kCorner;
-  }
-  template <class T>
-  HINGE_ANYWHERE static inline T margin_of(T gradient) {
-    return gradient + kCorner;
-  }
-  template <class T>
   HINGE_ANYWHERE static inline T value_by_gradient(T gradient) {
     const T lacking = positive(-gradient);
     return lacking * lacking;
   }
 
-  template <class T>
-  HINGE_ANYWHERE static inline T lowest(T /*upper*/) {
-    return T{};
-  }
   // A row that costs nothing has a variable of 0.
   template <class T>
   HINGE_ANYWHERE static inline T highest(T upper) {
@@ -317,11 +272,6 @@ struct SquaredHinge {
  private:
   static constexpr double kLeast = std::numeric_limits<double>::min();
 
-  template <class T>
-  HINGE_ANYWHERE static inline T positive(T x) {
-    const T zero = {};
-    return x > zero ? x : zero;
-  }
   // 1/2U: by how much the slope along alpha rises with it. Nothing is divided by 0.
   template <class T>
   HINGE_ANYWHERE static inline T bend(T upper) {

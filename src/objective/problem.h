@@ -49,6 +49,15 @@ struct Problem {
   double highest(std::uint64_t i) const {
     return visit_loss(loss, [&](const auto& of) { return of.highest(upper(i)); });
   }
+  // The margin of row i of y_i <w, x_i>.
+  template <class Loss>
+  double margin(std::uint64_t i, double score) const {
+    if constexpr (Loss::kRegression) {
+      return score - targets[i];
+    } else {
+      return score;
+    }
+  }
   // What y_i <w, x_i> is where the margin is kCorner: the slack of the row is this less that.
   template <class Loss>
   double corner(std::uint64_t i) const {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "hinge/loss.h"
+#include "objective/margins.h"
 #include "simd/anywhere.h"
 
 #pragma GCC diagnostic push
@@ -16,27 +17,13 @@
 namespace hinge {
 
 // What they have in common.
-struct TwoSidedLoss {
-  static constexpr double kCorner = 0;
+struct TwoSidedLoss : MarginsAbout<0> {
   static constexpr bool kLinearGain = false;
   static constexpr bool kQuadraticGain = true;  // on either side of 0
   static constexpr bool kSlopesEverywhere = false;
   static constexpr bool kRegression = true, kKinked = true;
 
   double epsilon = 0;
-
-  template <class T>
-  HINGE_ANYWHERE static inline T slack(T z) {
-    return kCorner - z;
-  }
-  template <class T>
-  HINGE_ANYWHERE static inline T dual_gradient(T z) {
-    return z - kCorner;
-  }
-  template <class T>
-  HINGE_ANYWHERE static inline T margin_of(T gradient) {
-    return gradient + kCorner;
-  }
 
  protected:
   template <class T>

@@ -2,19 +2,11 @@
 
 #include <vector>
 
+#include "proof/tuning.h"
 #include "proof/witness.h"
 
 namespace hinge {
 namespace {
-
-// No rounding to 16 bits was seen to cost less than 3e-11 of the primal (a9a, covtype, imdb, ccat,
-// news20, squared hinge and logistic, C = 0.01 to 100; the most was 2e-6): a goal so near is not
-// tried with them.
-constexpr double kLeastGapOf16Bits = 1e-10;
-
-// Where rounding makes out this share of the gap, and a goal is missed, more bits may help. Not
-// measured apart.
-constexpr double kMuch = 0.02;
 
 // About how much less D(rounded) is than D(alpha) where alpha is best: what is rounded has nothing
 // to do with one another, so that 1/2 sum_i d_i^2 (|x_i|^2 + what l* is bent) is left.
@@ -58,13 +50,13 @@ Proof certify_as_stored(const Problem& problem, std::span<const double> w,
   const int exponent = comm != nullptr && rounds ? static_cast<int>(comm->max(own)) : own;
   rounds = rounds && exponent != kNoShares;
   for (const int bits : {16, 32}) {
-    if (!rounds || (bits == 16 && gap <= kLeastGapOf16Bits)) continue;
+    if (!rounds || (bits == 16 && gap <= StoredProofTuning::kLeastGapOf16Bits)) continue;
     std::vector<double> rounded;
     witness = compact(problem, alpha, bits, exponent, rounded);
     Proof proof = certify(problem, w, rounded, pool, comm, gap);
     if (reaches(proof, asked)) return proof;
     const double lost = rounding_loss(problem, alpha, rounded, comm);
-    if (!(lost > kMuch * (proof.primal - proof.dual))) return proof;
+    if (!(lost > StoredProofTuning::kMuch * (proof.primal - proof.dual))) return proof;
   }
   witness = {};
   return certify(problem, w, alpha, pool, comm, gap);

@@ -9,15 +9,12 @@
 #include "base/error.h"
 #include "proof/outward.h"
 #include "proof/share_code.h"
+#include "proof/tuning.h"
 
 namespace hinge {
 namespace {
 
 enum State : unsigned { kZero = 0, kBound = 1, kFree = 2, kLower = 3 };
-
-// A free bias is repaired in so many rounds over the rows at most: what the first leaves the second
-// can mend where rows of short steps came first. Not measured apart.
-constexpr int kRepairs = 2;
 
 template <class Loss>
 State state_of(const Loss& loss, double alpha, double upper) {
@@ -69,7 +66,7 @@ struct CodedRow {
 // Makes sum_i alpha_i y_i less by `excess`, as far as steps of one code a row can.
 void repair(const Problem& problem, const ShareCode& shares, std::span<CodedRow> coded,
             double excess, std::span<double> rounded) {
-  for (int round = 0; round < kRepairs && excess != 0; ++round) {
+  for (int round = 0; round < StoredProofTuning::kRepairs && excess != 0; ++round) {
     const double before = excess;
     for (CodedRow& at : coded) {
       const double y = problem.y[at.row], upper = problem.upper(at.row);

@@ -2,14 +2,17 @@
 //
 // Vectors of several hyperplanes lie interleaved: entry j of hyperplane c is w[j * stride + c]. The
 // entry after the last feature is the weight of the constant feature, if there is one. Results are
-// the same to the bit for any number of threads: scores belong to one row each, and sums over rows
-// are shared out by columns, each summed in the order of the rows.
+// the same to the bit for any number of threads: scores belong to one row each. A sum over many
+// rows is one over groups of them, each of which has a vector of its own; how many groups there
+// are follows from the rows and from how many are summed, and they are added up in order.
+// Where vectors of their own would cost more than they spare, threads share the columns out.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "base/buffer.h"
 #include "base/pool.h"
 #include "simd/simd.h"
 
@@ -90,17 +93,86 @@ class Passes {
   // w_c += sum over k < count of a[k * stride + c] x_row(k)
   template <class RowOf>
   void combine(std::uint64_t count, const RowOf& row, const double* a, double* w) {
-    if (!worth_sharing(count)) {
-      for (std::uint64_t k = 0; k < count; ++k) {
-        if (k % kPollRows == 0) pool_.poll();
-        if (!zero(a + k * stride_)) add(row(k), a + k * stride_, w);
+    const std::size_t groups = groups_of(count), numbers = size();
+    const auto begin_of = [&](std::size_t group) { return count * group / groups; };
+    if (groups == 1) return add_range(0, count, row, a, w);
+    // So many groups at a time have vectors; the first of all is added to w itself.
+    const std::size_t wave =
+        pool_.threads() == 1 ? 1 : std::clamp<std::size_t>(kNumbersOfGroups / numbers, 1, groups);
+    sums_.resize(std::max(sums_.size(), wave * numbers));
+    for (std::size_t first = 0; first < groups; first += wave) {
+      const std::size_t last = std::min(groups, first + wave);
+      const auto sum_of = [&](std::size_t group) {
+        return group == 0 ? w : sums_.data() + (group - first) * numbers;
+      };
+      if (wave == 1) {
+        if (first > 0) std::fill_n(sum_of(first), numbers, 0.0);
+        add_range(begin_of(first), begin_of(last), row, a, sum_of(first));
+      } else {
+        pool_.run(last - first, [&](std::size_t k) {
+          if (first + k > 0) std::fill_n(sum_of(first + k), numbers, 0.0);
+          add_rows(begin_of(first + k), begin_of(first + k + 1), row, a, sum_of(first + k));
+        });
       }
-      return;
+      pool_.run((numbers + kNumbersAtATime - 1) / kNumbersAtATime, [&](std::size_t block) {
+        const std::size_t from = block * kNumbersAtATime,
+                          some = std::min(kNumbersAtATime, numbers - from);
+        for (std::size_t group = std::max<std::size_t>(1, first); group < last; ++group) {
+          simd_.add_dense(1, sum_of(group) + from, w + from, some);
+        }
+      });
     }
-    if (owners_.empty()) share_columns();
+  }
+
+ private:
+  static constexpr std::uint64_t kShares = 64;      // blocks of a shared pass
+  static constexpr std::uint64_t kWorth = 1 << 17;  // operations worth waking threads
+  static constexpr std::uint64_t kPollRows = 1024;  // between two looks at the stop token
+  // A sum is one over at most so many groups of rows, of so many entries for each number of a
+  // group's vector, which all together have at most so many a hyperplane. Adding the vectors up
+  // takes about a third of a sum of the fewest such entries; with four entries a number 16 threads
+  // had six to eight groups of the rows that flip in a step of focus on like ccat.
+  static constexpr std::uint64_t kMostGroups = 32, kEntriesANumber = 2,
+                                 kNumbersOfGroups = std::uint64_t{1} << 22;
+  // Numbers of these vectors that are added up at a time.
+  static constexpr std::size_t kNumbersAtATime = 2048;
+  // From so many numbers on, where there may be few groups or none, threads own columns instead.
+  // One has at least so many entries of a row, on average: each of them looks at every row.
+  static constexpr std::uint64_t kNumbersToOwn = std::uint64_t{1} << 19, kEntriesOfOwner = 16;
+
+  std::uint64_t mean_entries() const { return m_.nonzeros() / std::max<std::uint64_t>(1, m_.rows); }
+  bool worth_sharing(std::uint64_t count) const {
+    return pool_.threads() > 1 && count * (mean_entries() + 1) * stride_ >= kWorth;
+  }
+
+  // Of a sum over so many rows: a function of these rows alone, whatever other hyperplanes there
+  // are.
+  std::size_t groups_of(std::uint64_t count) const {
+    const std::uint64_t work = count * (mean_entries() + 1), columns = dimension();
+    if (work < kWorth || columns == 0) return 1;
+    return std::clamp<std::uint64_t>(
+        std::min(work / (kEntriesANumber * columns), kNumbersOfGroups / columns), 1, kMostGroups);
+  }
+
+  template <class RowOf>
+  void add_rows(std::uint64_t from, std::uint64_t to, const RowOf& row, const double* a,
+                double* w) const {
+    for (std::uint64_t k = from; k < to; ++k) {
+      if (k % kPollRows == 0) pool_.poll();
+      if (!zero(a + k * stride_)) add(row(k), a + k * stride_, w);
+    }
+  }
+
+  // The same by threads that own columns, where that is worth it.
+  template <class RowOf>
+  void add_range(std::uint64_t begin, std::uint64_t end, const RowOf& row, const double* a,
+                 double* w) {
+    const bool shared = size() >= kNumbersToOwn && worth_sharing(end - begin);
+    if (shared && owners_.empty()) share_columns();
+    if (!shared || owners_.size() <= 2) return add_rows(begin, end, row, a, w);
     pool_.run(owners_.size() - 1, [&](std::size_t owner) {
       const std::uint64_t last = owners_[owner + 1];
-      for (std::uint64_t k = 0; k < count; ++k) {
+      for (std::uint64_t k = begin; k < end; ++k) {
         if (k % kPollRows == 0) pool_.poll();
         if (zero(a + k * stride_)) continue;
         const SparseRow<Value> whole = row_of(m_, row(k));
@@ -111,16 +183,6 @@ class Passes {
         if (last == m_.features) add_bias(a + k * stride_, w);
       }
     });
-  }
-
- private:
-  static constexpr std::uint64_t kShares = 64;      // blocks of a shared pass
-  static constexpr std::uint64_t kWorth = 1 << 17;  // operations worth waking threads
-  static constexpr std::uint64_t kPollRows = 1024;  // between two looks at the stop token
-
-  bool worth_sharing(std::uint64_t count) const {
-    const std::uint64_t mean = m_.nonzeros() / std::max<std::uint64_t>(1, m_.rows);
-    return pool_.threads() > 1 && count * (mean + 1) * stride_ >= kWorth;
   }
 
   bool zero(const double* a) const {
@@ -170,7 +232,8 @@ class Passes {
       sample.push_back(m_.columns[begin + entries / kSample * k + entries % kSample * k / kSample]);
     }
     std::ranges::sort(sample);
-    const auto owners = static_cast<std::size_t>(pool_.threads());
+    const std::size_t owners = std::min<std::uint64_t>(static_cast<std::uint64_t>(pool_.threads()),
+                                                       mean_entries() / kEntriesOfOwner);
     owners_ = {0};
     for (std::size_t k = 1; k < owners && !sample.empty(); ++k) {
       const std::uint64_t column = sample[sample.size() * k / owners];
@@ -200,6 +263,7 @@ class Passes {
   const Simd& simd_;
   Pool& pool_;
   std::vector<std::uint32_t> splits_;  // of row i: splits_[i * (owners - 1) + k], or empty
+  Buffer<double> sums_;                // of groups of rows
   std::vector<std::uint64_t> owners_;  // owner k has the columns owners_[k] .. owners_[k+1] - 1
 };
 

@@ -26,6 +26,7 @@
 #include "files/source.h"
 #include "files/tensor_file.h"
 #include "hinge/dataset.h"
+#include "objective/problem.h"
 #include "ranks/comm.h"
 #include "rows/check_copies.h"
 
@@ -271,6 +272,20 @@ Dataset renumber(const Dataset& data, std::uint64_t features, int base) {
   });
 }
 
+// The same rows with labels that are targets. Of text each rank sees its own labels alone, and
+// takes whole numbers for such.
+Dataset with_targets(const Dataset& data) {
+  struct Owner {
+    Dataset data;
+    std::vector<double> targets;
+  };
+  auto owner = std::make_shared<Owner>(data, targets_of(data));
+  return data.visit([&]<class Value>(const CsrView<Value>& m) {
+    return DatasetBuilder::wrap(m, Labels(owner->targets), data.weights(), data.index_base(),
+                                owner);
+  });
+}
+
 // What was odd on any rank, one entry a kind, for rank 0 to tell.
 void join_warnings(std::vector<Error>& warnings, std::size_t before, Comm& comm) {
   std::vector<std::byte> mine;
@@ -351,6 +366,8 @@ Dataset read(const DataSource& source, const ReadOptions& options, Comm& comm,
       data.features() + (data.features() > 0 && data.index_base() != base ? 1 : 0);
   const auto features = static_cast<std::uint64_t>(comm.max(static_cast<double>(own)));
   data = renumber(data, features, base);
+  const bool real = data.label_kind() == LabelKind::targets;
+  if (comm.max(real ? 1.0 : 0.0) > 0 && !real) data = with_targets(data);
   if (!options.weights_file.empty()) {
     std::uint64_t first = 0;
     const std::uint64_t mine = data.rows();

@@ -21,8 +21,9 @@
 // once.
 //
 // **Same bits.** A score belongs to one row, and sums over rows are taken column by column in the
-// order of the list: results are the same to the bit for any number of threads and any instruction
-// set. What reduce() returns is the same to the bit on every rank.
+// order of the list, of long lists in groups whose number follows from the list and the rows:
+// results are the same to the bit for any number of threads and any instruction set. What reduce()
+// returns is the same to the bit on every rank.
 //
 // One call at a time. Verbs throw Interrupted where their pool does; what they were writing is then
 // undefined.

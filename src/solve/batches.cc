@@ -19,7 +19,8 @@ Neighbours neighbours_in(const Dataset& data, std::uint64_t most) {
   if (labels_lie_mixed(data))
     return {.run = std::clamp<std::uint64_t>(most, 1, BatchTuning::kMixedRun)};
   const std::uint64_t value_bytes = data.precision() == Precision::f32 ? 4 : 8;
-  const std::uint64_t row_bytes = data.nonzeros() / data.rows() * (4 + value_bytes) + 32;
+  const std::uint64_t rows = std::max<std::uint64_t>(1, data.rows());  // a rank may have none
+  const std::uint64_t row_bytes = data.nonzeros() / rows * (4 + value_bytes) + 32;
   return {.run = std::clamp<std::uint64_t>(most, 1, BatchTuning::kSortedRun),
           .window = std::clamp<std::uint64_t>(BatchTuning::kWindowBytes / row_bytes,
                                               BatchTuning::kLeastWindow, BatchTuning::kMaxWindow),

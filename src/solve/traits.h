@@ -91,11 +91,8 @@ struct SolverTraits {
   std::vector<Solution> (*solve)(const SolverTask& task, Pool& pool);
 };
 
-// Solvers that take no other loss, those that take all of classes, and those that take all there
-// are.
+// Solvers that take no other loss, and those that take all there are.
 constexpr std::string_view kHingeAlone[] = {Hinge::kName};
-constexpr std::string_view kLossesOfClasses[] = {Hinge::kName, SquaredHinge::kName,
-                                                 Logistic::kName};
 constexpr std::string_view kAllLosses[] = {Hinge::kName, SquaredHinge::kName, Logistic::kName,
                                            EpsilonInsensitive::kName, SquaredEpsilon::kName};
 

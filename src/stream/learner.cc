@@ -10,7 +10,7 @@ namespace hinge {
 
 StreamLearner::StreamLearner(const StreamOptions& options)
     : options_(options),
-      rest_(options.labels.empty() || options.labels.size() > StreamHyperplanes::kFewHyperplanes),
+      rest_(open() || options.labels.size() > StreamHyperplanes::kFewHyperplanes),
       hyperplanes_(options.bias, rest_, choose_simd(options.instruction_set)),
       classes_(rest_) {
   check_options(options_, "usage.value");
@@ -47,6 +47,19 @@ void StreamLearner::check_new(std::int64_t label) const {
          fmt::format("label {} is none of the {} there are:{}", label, classes_.size(), names));
   }
   check_classes(classes_.size() + 1);
+}
+
+double StreamLearner::checked_factor(double c) const {
+  if (steps() >= kMaxSteps) fail("usage.value", "a stream ends after 2^53 rows");
+  if (!(c <= kMaxFactor && c / options_.lambda <= kMaxFactor)) {
+    fail("data.weight", "the weight of the row is too large for this lambda");
+  }
+  return c;
+}
+
+void StreamLearner::check_sums(double loss, double square) const {
+  if (std::isfinite(figures_.loss + loss) && std::isfinite(figures_.squares + square)) return;
+  fail("solver.nonfinite", "the sum of the losses is not finite", "scale the data");
 }
 
 void StreamLearner::check_finite() const {
@@ -91,7 +104,9 @@ void StreamLearner::add(StreamClasses::Addition added) noexcept {
 StreamPrediction StreamLearner::predicted(const double* scores) const {
   const std::span<const StreamClass> classes = classes_.all();
   StreamPrediction best;
-  if (classes.size() == 1) {
+  if (regression()) {
+    best = {false, 0, s_ * scores[0]};
+  } else if (classes.size() == 1) {
     best = {false, classes[0].label, s_ * -scores[0]};
   } else if (classes.size() == 2) {
     const double score = s_ * scores[classes_.only_hyperplane()];

@@ -35,11 +35,8 @@ class StreamLearner {
   // nothing then but its memory.
   template <class Value>
   StreamPrediction learn(SparseRow<Value> row, std::int64_t label, double weight) {
-    if (steps() >= kMaxSteps) fail("usage.value", "a stream ends after 2^53 rows");
-    const double c = weight * factor(label);
-    if (!(c <= kMaxFactor && c / options_.lambda <= kMaxFactor)) {
-      fail("data.weight", "the weight of the row is too large for this lambda");
-    }
+    if (regression()) return learn_target(row, static_cast<double>(label), weight);
+    const double c = checked_factor(weight * factor(label));
     const bool known = classes_.has(label);
     if (!known) check_new(label);
     // Everything that may fail comes before anything that is seen.
@@ -52,12 +49,10 @@ class StreamLearner {
     const StreamPrediction prediction = predicted(scores_.data());
     StreamClasses::Addition added;
     if (!known) added = addition_of(label);
-    const double loss = visit_loss(options_.loss, [&](const auto& one) {
+    const double loss = visit_loss(choice(), [&](const auto& one) {
       return measure(one, known ? classes_.all() : added.classes, label, c, row);
     });
-    if (!std::isfinite(figures_.loss + loss)) {
-      fail("solver.nonfinite", "the sum of the losses is not finite", "scale the data");
-    }
+    check_sums(loss, 0);
     const bool gains = std::ranges::any_of(factors_, [](double a) { return a != 0; });
     if (gains) {
       hyperplanes_.prepare(located, factors_.data(),
@@ -66,14 +61,36 @@ class StreamLearner {
     set_aside();
     if (!known) add(std::move(added));
     if (gains) hyperplanes_.add(located, factors_.data());
-    if (row.size > 0) {
-      features_ = std::max(features_, row.columns[row.size - 1] + std::uint64_t{1});
-      zero_ = zero_ || row.columns[0] == 0;
-    }
-    figures_.loss += loss;
     figures_.errors += prediction.none || prediction.label != label;
-    ++figures_.rows;
-    set_scale();
+    end_step(row, loss);
+    return prediction;
+  }
+
+  // The same in regression.
+  template <class Value>
+  StreamPrediction learn_target(SparseRow<Value> row, double target, double weight) {
+    const double c = checked_factor(weight);
+    const auto located = hyperplanes_.locate(row);
+    hyperplanes_.scores(located, scores_.data());
+    check_finite();
+    const StreamPrediction prediction = predicted(scores_.data());
+    const double missed = prediction.score - target, square = missed * missed;
+    const double loss = visit_loss(choice(), [&]<class Loss>(const Loss& loss_here) {
+      if constexpr (Loss::kRegression) {
+        const double keep = 1 - 1 / static_cast<double>(steps() + 1);
+        factors_[0] = c * learned_share(loss_here, options_.update,
+                                        {.margin = missed,
+                                         .shrunk = keep * prediction.score - target,
+                                         .rise = rise_of(row, c)});
+      }
+      return loss_here.value(missed);
+    });
+    check_sums(loss, square);
+    if (factors_[0] != 0) hyperplanes_.prepare(located, factors_.data(), 1);
+    set_aside();
+    if (factors_[0] != 0) hyperplanes_.add(located, factors_.data());
+    figures_.squares += square;
+    end_step(row, loss);
     return prediction;
   }
 
@@ -97,14 +114,19 @@ class StreamLearner {
   const StreamFigures& figures() const { return figures_; }
   StreamFigures& figures() { return figures_; }
   std::vector<std::int64_t> labels() const { return classes_.labels(); }
+  bool regression() const { return is_regression(options_.loss); }
 
  private:
   // Of a model without its sums: where they go.
   struct Places;
 
-  bool open() const { return options_.labels.empty(); }  // labels as they come
+  bool open() const { return options_.labels.empty() && !regression(); }  // labels as they come
+  LossChoice choice() const { return {options_.loss, options_.epsilon}; }
   std::uint64_t steps() const { return options_.t0 + figures_.rows; }
   double factor(std::int64_t label) const;
+  // c, if there may be a step with it.
+  double checked_factor(double c) const;
+  void check_sums(double loss, double square) const;
   void check_classes(std::size_t count) const;
   void check_new(std::int64_t label) const;
   void check_finite() const;
@@ -124,16 +146,32 @@ class StreamLearner {
 
   StreamPrediction predicted(const double* scores) const;
 
+  // What every step ends with.
+  template <class Value>
+  void end_step(SparseRow<Value> row, double loss) {
+    if (row.size > 0) {
+      features_ = std::max(features_, row.columns[row.size - 1] + std::uint64_t{1});
+      zero_ = zero_ || row.columns[0] == 0;
+    }
+    figures_.loss += loss;
+    ++figures_.rows;
+    set_scale();
+  }
+
+  // By how much the margin of the row rises with the share that the next step learns.
+  template <class Value>
+  double rise_of(SparseRow<Value> row, double c) const {
+    const double square = square_of(row) + options_.bias * options_.bias;
+    return c * square / (options_.lambda * static_cast<double>(steps() + 1));
+  }
+
   // Sets what each hyperplane gains from the row (a c y, a the share it learns) and returns its
   // loss.
   template <class Loss, class Value>
   double measure(const Loss& loss_here, std::span<const StreamClass> classes, std::int64_t label,
                  double c, SparseRow<Value> row) {
     RowOfStep step;
-    if constexpr (kStepsImplicitly<Loss>) {
-      const double square = square_of(row) + options_.bias * options_.bias;
-      step.rise = c * square / (options_.lambda * static_cast<double>(steps() + 1));
-    }
+    if constexpr (!kLearnsByHits<Loss>) step.rise = rise_of(row, c);
     const auto loss_of = [&](std::size_t hyperplane, double y) {
       step.margin = y * (s_ * scores_[hyperplane]);
       if constexpr (kLearnsByHits<Loss>) {

@@ -41,6 +41,7 @@ Model StreamLearner::without_sums() const {
   model.origin.class_weights = options_.class_weights;
   model.origin.update = options_.update;
   model.origin.loss = options_.loss;
+  if (regression()) model.origin.epsilon = options_.epsilon;
   model.origin.precision = options_.precision;
   model.origin.status = StopReason::limit;  // of learning there is no end
   model.stream = StreamState{.lambda = options_.lambda,
@@ -49,6 +50,7 @@ Model StreamLearner::without_sums() const {
                              .lines = figures_.lines,
                              .loss = figures_.loss,
                              .errors = figures_.errors,
+                             .squares = figures_.squares,
                              .rest = open(),
                              .index_base = options_.index_base,
                              .sums = {},
@@ -152,14 +154,15 @@ StreamLearner::StreamLearner(const Model& model, const StreamOptions& options)
   const std::size_t count = stream_planes(labels.size(), s.rest);
   const std::size_t sums = s.shared ? s.shared->common.size() : s.sums.size();
   if (sums != (s.shared ? 1 : count) * model.width() || s.bias_sums.size() != count ||
-      s.rows == 0 || s.rows > kMaxSteps - s.t0 || labels.empty()) {
+      s.rows == 0 || s.rows > kMaxSteps - s.t0 || labels.empty() != regression()) {
     fail("model.stream", "the model is not one a stream has made");
   }
   check_classes(labels.size());
   add_hyperplanes(stream_planes(labels.size(), rest_) - hyperplanes_.count());
   classes_.set(labels);
   take_sums(model);
-  figures_ = {.rows = s.rows, .lines = s.lines, .errors = s.errors, .loss = s.loss};
+  figures_ = {
+      .rows = s.rows, .lines = s.lines, .errors = s.errors, .squares = s.squares, .loss = s.loss};
   set_scale();
 }
 

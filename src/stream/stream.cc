@@ -52,12 +52,29 @@ Result<StreamPrediction> Stream::learn_one(std::span<const std::uint32_t> column
   });
 }
 
+Result<StreamPrediction> Stream::learn_target(std::span<const std::uint32_t> columns,
+                                              std::span<const double> values, double target) {
+  return guard([&] {
+    if (!state_->regression()) {
+      fail("usage.value", "learn_target: a stream of classes learns labels");
+    }
+    check_row(columns, values);
+    if (!std::isfinite(target)) {
+      fail("data.label.nonfinite", fmt::format("the target of the row is {}", target));
+    }
+    return state_->learn_target(SparseRow<double>{columns.data(), values.data(), columns.size()},
+                                target, 1.0);
+  });
+}
+
 Result<void> Stream::learn_batch(const Dataset& rows, std::vector<StreamPrediction>& predictions,
                                  const Range& range) {
   return guard([&] {
-    if (rows.label_kind() != LabelKind::numbers) {
-      fail("data.label.kind", fmt::format("a stream learns labels that are whole numbers, not {}",
-                                          to_string(rows.label_kind())));
+    const bool real = rows.label_kind() == LabelKind::targets;
+    if (rows.label_kind() == LabelKind::names || (real && !state_->regression())) {
+      fail("data.label.kind",
+           fmt::format("a stream{} learns labels that are whole numbers, not {}",
+                       state_->regression() ? "" : " of classes", to_string(rows.label_kind())));
     }
     rows.visit([&](const auto& m) {
       const std::uint64_t first = std::min(range.first, m.rows);
@@ -66,7 +83,9 @@ Result<void> Stream::learn_batch(const Dataset& rows, std::vector<StreamPredicti
         const double weight = rows.weights().empty() ? 1.0 : rows.weights()[i];
         predictions.emplace_back();  // first: what was learned must be told
         try {
-          predictions.back() = state_->learn(row_of(m, i), rows.labels()[i], weight);
+          predictions.back() =
+              real ? state_->learn_target(row_of(m, i), rows.row_labels().targets()[i], weight)
+                   : state_->learn(row_of(m, i), rows.labels()[i], weight);
         } catch (...) {
           predictions.pop_back();
           throw;

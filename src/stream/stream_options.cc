@@ -37,10 +37,13 @@ void check_options(const StreamOptions& o, const char* id) {
   };
   check(o.lambda > 0 && std::isfinite(o.lambda), "lambda: expected a finite number > 0");
   check(o.bias >= 0 && o.bias <= kMaxBias, "bias: expected a number from 0 to 1e150");
-  const bool of_classes =
-      visit_loss(o.loss, []<class Loss>(const Loss&) { return Loss::kLowest == 0; });
-  check(of_classes,
-        fmt::format("loss: a stream learns classes, and {} is none of theirs", to_string(o.loss)));
+  check(o.epsilon >= 0 && std::isfinite(o.epsilon), "epsilon: expected a finite number >= 0");
+  if (is_regression(o.loss)) {
+    check(o.class_weights.empty() && o.labels.empty() && !o.reject,
+          "class weights, labels and reject: with a loss of regression rows have no classes");
+    check(o.update == Update::margin,
+          "update: with a loss of regression no row is predicted wrongly, only missed");
+  }
   check(o.t0 < kMaxSteps, "t0: expected a whole number below 2^53");
   // The last step there can be must have a size.
   const double last = o.lambda * (static_cast<double>(o.t0) + static_cast<double>(kMaxSteps));
@@ -71,6 +74,7 @@ StreamOptions options_of(const Model& model, const StreamOptions& options) {
   all.class_weights = model.origin.class_weights;
   all.update = model.origin.update;
   all.loss = model.origin.loss;
+  if (is_regression(all.loss)) all.epsilon = model.origin.epsilon;
   all.labels = s.rest ? std::vector<std::int64_t>{} : model.labels;
   all.reject = model.reject;
   all.index_base = s.index_base;

@@ -286,7 +286,8 @@ std::string text(const Checkpoint& checkpoint, std::string_view name) {
 
 int lanes_of(const Checkpoint& found, const std::string& path) {
   const int lanes = number<int>(found, kLanesOfRun, path);
-  if (lanes < 1 || lanes > kMaxLanes) fail_file("checkpoint.header", path, "lanes are out of range");
+  if (lanes < 1 || lanes > kMaxLanes)
+    fail_file("checkpoint.header", path, "lanes are out of range");
   return lanes;
 }
 

@@ -47,9 +47,6 @@ void check_ranks(const Plan& plan, int ranks) {
   if (!options.pegasos.kernel.linear()) {
     fail_on_ranks("--kernel: training with a kernel was asked for");
   }
-  if (plan.regression()) {
-    fail_on_ranks(fmt::format("--loss {} was asked for", to_string(plan.loss.kind)));
-  }
   if (options.free_bias && !traits.on_ranks.free_bias) {
     fail_on_ranks("--bias free: an intercept that is not regularised was asked for",
                   "--bias 1 has one that is");

@@ -36,7 +36,6 @@ void Fallback::sweep_last(std::span<const std::size_t> missing) {
 
 // A sweep is there for want of something better: no trouble of its own may end the run.
 void Fallback::sweep(std::span<const std::size_t> which, const SweepLimit& limit) try {
-  if (plan_.regression()) return;  // Pegasos learns classes
   const Stopwatch clock;
   std::vector<std::vector<std::int8_t>> y;
   std::vector<Problem> problems;

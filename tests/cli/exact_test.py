@@ -46,7 +46,11 @@ FAMILIES = [  # name, share of the problems in per cent, what part of them hinge
     ("hard", 12, 0.1),  # few rows that a plane parts, and a cost that lets none stay inside the margin
     ("sparse", 5, 0.1),  # few columns of up to 2^32
     ("path", 7, 0.1),  # several costs
-    ("kernel", 8, 0.2)]
+    ("kernel", 8, 0.2),
+    ("targets", 10, 0.1),  # and of regression: rows that are tame
+    ("targets-columns", 4, 0.1),
+    ("targets-extreme", 6, 0.2),
+    ("targets-path", 3, 0.1)]
 
 
 # ---- Random problems.
@@ -57,10 +61,13 @@ class Maker:
 
     def __init__(self, family, number):
         self.draw = random.Random(f"{family} {number}")
-        self.family = family
+        self.family = family.removeprefix("targets-") if family != "targets" else "tame"
+        self.regression = family.startswith("targets")
         self.labels = self.draw.choice(LABELS[:3] if self.chance(0.65) else LABELS[3:])
         self.value, self.columns = self.values()
         self.rows = self.make_rows()
+        if self.regression:
+            self.make_targets()
         self.text = "".join(" ".join([str(label), *(f"{j}:{shown(v)}" for j, v in x.items())]) + "\n"
                             for label, x in self.rows)
         self.weights = self.make_weights() if self.chance(0.3) else None
@@ -69,7 +76,10 @@ class Maker:
         # A loss of its own, so that the other problems stay those that they were.
         own = random.Random(f"loss {family} {number}")
         self.loss = "hinge" if family == "kernel" or own.random() < 0.7 else "squared_hinge"
-        if self.loss != "hinge":
+        if self.regression:
+            self.loss = own.choice(("epsilon_insensitive", "squared_epsilon"))
+            self.solver = own.choice(SMOOTH_SOLVERS)
+        elif self.loss != "hinge":
             self.solver = own.choice(SMOOTH_SOLVERS)
             self.loss = own.choice(("squared_hinge", "logistic"))
         self.precision = "f64" if family == "beyond" else self.draw.choice(("f32", "f64"))
@@ -77,8 +87,11 @@ class Maker:
         self.arguments = [*common, *costs, *self.solver_options(), *self.loss_options()]
         # Where to begin: another model of these rows.
         self.start = None
-        if family not in ("path", "kernel") and self.chance(0.08):
-            self.start = [*common, *self.cost_options(), "--solver", self.draw.choice(SOLVERS[:-1]), "--max-passes", 20]
+        if self.family not in ("path", "kernel") and self.chance(0.08):
+            solvers = SMOOTH_SOLVERS[:-1] if self.regression else SOLVERS[:-1]
+            self.start = [*common, *self.cost_options(), "--solver", self.draw.choice(solvers), "--max-passes", 20]
+            if self.regression:
+                self.start += self.loss_options()
             self.arguments += ["--start", "begin"]
         elif self.chance(0.05):
             self.arguments += ["--no-witness"]
@@ -148,6 +161,21 @@ class Maker:
         draw.shuffle(rows)
         return rows
 
+    def make_targets(self):
+        """In place of labels: about a plane, or about the label that was there; some far from 0, some whole, some the same."""
+        draw, size = self.draw, self.power(-30, 30) if self.family == "extreme" else self.power(-3, 3)
+        middle = draw.choice((0, size, size * self.power(0, 6)))
+        kind = draw.choice(("real", "real", "real", "whole", "same"))
+        plane = {j: draw.gauss(0, 1) * draw.choice((0, 1)) for j in self.columns}
+        targets = []
+        for label, x in self.rows:
+            score = sum(plane[j] * v for j, v in x.items()) if self.family != "extreme" else 0
+            target = middle if kind == "same" else middle + size * (label + 0.3 * draw.gauss(0, 1)) + score
+            targets.append(round(max(-1e15, min(1e15, target))) if kind == "whole" else target)
+        self.rows = [(target, x) for target, (_, x) in zip(targets, self.rows)]
+        self.labels = ()  # which have weights
+        self.epsilon = draw.choice((0.0, 0.1 * size, size * self.power(-3, 1), 0.1))
+
     def make_weights(self):
         kind = self.draw.randint(0, 3)
 
@@ -206,7 +234,7 @@ class Maker:
             projection = draw.choice(("off", "off", "on"))
             options += ["--epochs", draw.randint(1, 30), "--rescale", draw.choice(("on", "on", "off")),
                         "--iterate", draw.choice(("suffix", "last", "average", "random")), "--projection", projection,
-                        "--update", draw.choice(("margin", "margin", "mistake")),
+                        "--update", draw.choice(("margin", "margin", "margin" if self.regression else "mistake")),
                         "--sampling", draw.choice(("permute", "replace", "order"))]
             kernel, bounded = self.kernel_options(projection) if self.family == "kernel" else ([], True)
             return options + kernel + (gap if bounded and self.chance(0.3) else [])
@@ -217,7 +245,8 @@ class Maker:
         return options
 
     def loss_options(self):
-        return [] if self.loss == "hinge" else ["--loss", self.loss]
+        options = [] if self.loss == "hinge" else ["--loss", self.loss]
+        return [*options, "--epsilon", repr(self.epsilon)] if self.regression else options
 
     def kernel_options(self, projection):
         """The options, and whether that kernel has a bound."""
@@ -236,7 +265,8 @@ class Maker:
         """What to run, one after the other, in a folder with the rows in d.svm and the row weights in w."""
         data = "d.hinge" if self.form == "hinge" else "d.svm"
         if self.form == "hinge":
-            yield ["convert", "d.svm", data, "--quiet", "--precision", self.precision]
+            yield ["convert", "d.svm", data, "--quiet", "--precision", self.precision,
+                   *(["--real-labels"] if self.regression else [])]
         if self.start is not None:
             yield ["train", data, "begin", "--quiet", *self.start]
         yield ["train", data, "m", "--quiet", *self.arguments]

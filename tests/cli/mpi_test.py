@@ -117,11 +117,43 @@ class TrainTest(MpiCase):
         self.mpi(3, "train", "d.hinge", "m")
         self.check_proof("m", "d.svm", 1e-3)
 
+    def test_threads_inside_ranks(self):
+        self.hinge("generate", "d.svm", "--like", "ccat", "--rows", "8000")  # enough that threads are woken
+        for solver in ("focus", "ocas", "dual"):
+            models = []
+            for threads in (1, 2):
+                self.mpi(2, "train", "d.svm", f"m{threads}", "--solver", solver, "-n", threads)
+                models.append((self.dir / f"m{threads}").read_bytes())
+            self.assertEqual(models[0], models[1], solver)
+            self.check_proof("m2", "d.svm", 1e-3)
+
     def test_pegasos(self):
         self.write("d.svm", to_text(make_rows(300, 20)))
         run = self.mpi(3, "train", "d.svm", "m", "--solver", "pegasos", "--batch", "10", "--epochs", "5", "--json")
         self.assertEqual(run.json["iterations"], 150)
         self.check_proof("m", "d.svm", 1)
+
+    def test_regression(self):
+        """Targets of some parts are whole numbers, and of others not."""
+        near = 1.01e-5  # sums in another order are rounded in another way
+        rows = make_rows(300, 20, noise=0.2)
+        whole, real = rows[:100], [(label + 0.25 * (i % 3), x) for i, (label, x) in enumerate(rows[100:])]
+        self.write("part-0.svm", to_text(whole))
+        self.write("part-1.svm", to_text(real))
+        self.write("all.svm", to_text([*whole, *real]))
+        for loss in ("epsilon_insensitive", "squared_epsilon"):
+            options = ("--loss", loss, "--gap", "1e-5", "--json")
+            best = self.hinge("train", "all.svm", "alone", *options).json
+            for ranks in (2, 4):
+                run = self.mpi(ranks, "train", "part-*.svm", "m", *options).json
+                self.assertLess(run["dual"], best["primal"])
+                self.assertGreater(run["primal"], best["dual"])
+                self.check_proof("m", "all.svm", near)
+            self.mpi(3, "train", "part-*.svm", "p", "--loss", loss, "--solver", "pegasos", "--batch", "30")
+            self.check_proof("p", "part-*.svm", 1)
+        self.hinge("convert", "all.svm", "all.hinge", "--real-labels")
+        self.mpi(2, "train", "all.hinge", "m", "--loss", "squared_epsilon", "--gap", "1e-5")
+        self.check_proof("m", "all.svm", near)
 
     def test_goals(self):
         self.write("d.svm", to_text(make_rows(300, 20, noise=0.3)))

@@ -161,6 +161,29 @@ class Ways(Case):
         self.hinge("train", "train", "m", "--resume", "c")
         self.assertEqual(self.read("whole"), self.read("m"))
 
+    def test_pegasos(self):
+        for loss in LOSSES:
+            best = json.loads(self.hinge("train", "train", "m", "--loss", loss, "--gap", "1e-7", "--json").out)["primal"]
+            for options in ((), ("-B", "1"), ("-B", "free"), ("--batch", "10"), ("--gap", "0.02"),
+                            ("--projection", "on", "--sampling", "replace"), ("--start", "m", "--update", "margin")):
+                run = self.hinge("train", "train", "p", "--loss", loss, "--solver", "pegasos", "--json", "--quiet", *options)
+                report = json.loads(run.out)
+                if "-B" not in options:
+                    self.assertGreater(report["primal"], best * (1 - 1e-6))
+                    self.assertLess(report["primal"], best * 1.1)
+                if "--gap" in options:
+                    self.assertEqual((report["status"], report["relative_gap"] <= 0.02), ("converged", True))
+                self.assertEqual([f.false for f in check_exact.check(str(self.dir / "p"), str(self.dir / "train"))], [[]])
+                self.assertIn(b"agrees", self.hinge("verify", "p", "train").out)
+
+    def test_pegasos_goes_on_from_a_checkpoint(self):
+        for loss in LOSSES:
+            options = ("--loss", loss, "--solver", "pegasos", "--epochs", "30", "-B", "free")
+            self.hinge("train", "train", "whole", *options)
+            self.hinge("train", "train", "m", *options, "--max-passes", "10", "--checkpoint", "c", "--every", "1e-9")
+            self.hinge("train", "train", "m", "--resume", "c")
+            self.assertEqual(self.read("whole"), self.read("m"))
+
     def test_folds(self):
         self.assertIn(b"cross-validation RMSE", self.hinge("train", "train", "-s", "11", "-v", "4").out)
 
@@ -179,7 +202,7 @@ class Ways(Case):
         for options, words in (
                 (("--loss", LOSSES[0], "--class-weight", "balanced"), "--class-weight"),
                 (("--loss", LOSSES[0], "--reject"), "--reject"),
-                (("--loss", LOSSES[0], "--solver", "pegasos", "--epochs", "2"), "pegasos"),
+                (("--loss", LOSSES[0], "--solver", "pegasos", "--epochs", "2", "--update", "mistake"), "--update mistake"),
                 (("--loss", LOSSES[1], "--solver", "focus"), "focus"),
                 (("--loss", LOSSES[1], "-p", "-1"), "epsilon"),
                 (("-p", "0.5"), "epsilon"),

@@ -135,6 +135,42 @@ class FigureTest(StreamCase):
         self.stream("--resume", "m", text="".join(lines[9:]))
         self.assertEqual(self.read("m"), whole)
 
+    def test_targets(self):
+        draw = random.Random(3)
+        rows = [(f"{draw.gauss(1, 2):.3f}" if i % 3 else str(i % 5), {j: round(draw.gauss(0, 1), 3) for j in (1, 2, 5)})
+                for i in range(100)]
+        lines = [" ".join([t, *(f"{j}:{v}" for j, v in x.items())]) + "\n" for t, x in rows]
+        text = "".join(lines)
+        for loss in ("epsilon_insensitive", "squared_epsilon"):
+            options = ("--loss", loss, "--epsilon", "0.25", "--bias", "1")
+            run = self.stream(*LAMBDA, "m", *options, "--predictions", "p", "--json", text=text)
+            last = json.loads(run.text.splitlines()[-1])
+            said = [float(x) for x in (self.dir / "p").read_text().split()]
+            missed = [abs(s - float(t)) for s, (t, _) in zip(said, rows)]
+            beyond = [max(0, m - 0.25) ** (2 if loss == "squared_epsilon" else 1) for m in missed]
+            self.assertAlmostEqual(last["rmse"], (sum(m * m for m in missed) / 100) ** 0.5, places=12)
+            self.assertAlmostEqual(last["loss"], sum(beyond) / 100, places=12)
+            self.assertEqual(set(last), {"rows", "loss", "rmse", "loss_since", "rmse_since"})
+            table = table_of(self.stream(*LAMBDA, *options, text=text))
+            self.assertAlmostEqual(table[-1][2], last["rmse"], places=5)
+            info = self.info()
+            self.assertEqual((info["classes"], info["loss"], info["epsilon"]), ([], loss, 0.25))
+            # Cut and resumed, the epsilon is the model's.
+            self.stream(*LAMBDA, "part", *options, text="".join(lines[:37]))
+            self.stream("--resume", "part", text="".join(lines[37:]))
+            self.assertEqual(self.read("part"), self.read("m"))
+            run = self.stream("--resume", "part", "--epsilon", "0.5", text=text, code=64)
+            self.assertIn("--epsilon: 0.25 is what MODEL was begun with, got 0.5", run.err)
+            self.write("rows.svm", text)
+            self.assertEqual(len(self.hinge("predict", "rows.svm", "m").text.split()), 100)
+            self.assertIn("RMSE", self.hinge("evaluate", "rows.svm", "m").text)
+            self.hinge("convert", "m", "theirs.liblinear")
+            self.assertIn("L2R_L", self.read("theirs.liblinear").decode().split("\n")[0])
+        for wrong in (("--update", "mistake"), ("--reject",), ("--labels", "1,2"), ("--class-weight", "1=2")):
+            self.stream(*LAMBDA, "--loss", "squared_epsilon", *wrong, text=text, code=64)
+        self.stream(*LAMBDA, "--epsilon", "0.5", text=text, code=64)
+        self.stream(*LAMBDA, text=text, code=65)
+
     def test_mistakes_go_on_as_mistakes(self):
         lines = TEXT.splitlines(keepends=True)
         whole = self.bytes_after(TEXT, "--update", "mistake")
@@ -166,10 +202,13 @@ class LabelTest(StreamCase):
         self.assertNotEqual(run.text, fixed.text)  # known from the start, a label is judged from the start
 
     def test_one_label_is_a_model(self):
-        self.stream(*LAMBDA, "m", text="4 1:1\n4 2:1\n")
+        fours = "4 1:1\n4 2:1\n"
+        self.stream(*LAMBDA, "m", text=fours)
         self.assertEqual(self.info()["classes"], ["4"])
         self.assertEqual(set(self.hinge("predict", "d.svm", "m", "-q").text.split()), {"4"})
-        self.hinge("evaluate", "d.svm", "m", "-q")
+        self.write("fours.svm", fours)
+        self.hinge("evaluate", "fours.svm", "m", "-q")
+        self.assertIn("[data.label.mismatch]", self.hinge("evaluate", "d.svm", "m", code=65).err)
         self.assertIn("[model.format]", self.hinge("convert", "m", "m.liblinear", code=64).err)
         self.assertIn("[verify.data]", self.hinge("verify", "m", "d.svm", code=65).err)
 

@@ -618,24 +618,40 @@ class FindCostTest(CommandCase):
 
 
     def test_regression(self):
-        """LIBLINEAR, which tries several widths, begins at the same cost and finds as good a one."""
+        """LIBLINEAR tries the same epsilons, begins at the same costs, and finds as good a pair."""
         draw = random.Random(5)
         rows = [[draw.gauss(0, 1) for _ in range(3)] for _ in range(120)]
         self.write("r.svm", "".join(f"{x[0] - 2 * x[1] + 0.3 * draw.gauss(0, 1):.3f} 1:{x[0]:.3f} 2:{x[1]:.3f} 3:{x[2]:.3f}\n"
                                     for x in rows))
-        lines = self.hinge("train", "r.svm", "-C", "-s", "11", "-p", "0.1").out.decode().splitlines()
-        trials = [re.fullmatch(r"log2c= *(-?[0-9.]+)\tp= +0.10\tMean squared error=([0-9.]+)", line) for line in lines[:-1]]
-        errors = [float(trial[2]) for trial in trials]
-        best = re.fullmatch(r"Best C = ([0-9.e+-]+) Best p = 0.1  CV MSE = ([0-9.]+)", lines[-1])
-        self.assertEqual(float(best[2]), min(errors))
-        costs = [2 ** float(trial[1]) for trial, error in zip(trials, errors) if error == min(errors)]
-        self.assertTrue(any(abs(float(best[1]) - cost) < 1e-5 * cost for cost in costs), lines)
-        self.assertLess(min(errors), 0.15)
-        if shutil.which("liblinear-train"):
-            theirs = subprocess.run(["liblinear-train", "-C", "-s", "11", "-p", "0.1", "r.svm"], cwd=self.dir,
-                                    capture_output=True, text=True, timeout=60, check=True).stdout
-            self.assertEqual(float(re.search(r"log2c= *(-?[0-9.]+)", theirs)[1]), float(trials[0][1]))
-            self.assertClose(float(re.search(r"CV MSE = ([0-9.]+)", theirs)[1]), min(errors), 0.1)
+        largest = max(abs(float(line.split()[0])) for line in (self.dir / "r.svm").read_text().splitlines())
+
+        def parsed(text):
+            lines = text.splitlines()
+            trials = [re.fullmatch(r"log2c= *(-?[0-9.]+)\tp= *([0-9.]+)\tMean squared error=([0-9.e+-]+)", line) for line in lines]
+            best = [re.fullmatch(r"Best C = ([0-9.e+-]+) Best p = ([0-9.e+-]+)  CV MSE = ([0-9.e+-]+)", line) for line in lines]
+            return ([tuple(map(float, t.groups())) for t in trials if t], [tuple(map(float, b.groups())) for b in best if b][0])
+
+        def firsts(trials):
+            """The first cost of each epsilon."""
+            return [trial[:2] for k, trial in enumerate(trials) if k == 0 or trials[k - 1][1] != trial[1]]
+
+        for options, count in (((), 20), (("-p", "0.7"), None), (("-c", "1", "-p", "0.7"), None)):
+            trials, best = parsed(self.hinge("train", "r.svm", "-C", "-s", "11", *options).text)
+            steps = 19 if count else int(0.7 / (largest / 20))
+            self.assertEqual([p for _, p in firsts(trials)], [float(f"{largest * k / 20:.2f}") for k in range(steps, -1, -1)])
+            self.assertEqual(best[2], min(trial[2] for trial in trials))
+            self.assertIn((round(math.log2(best[0]), 2), round(best[1], 2), best[2]), trials)
+            self.assertLess(best[2], 0.15)
+            if shutil.which("liblinear-train"):
+                theirs = subprocess.run(["liblinear-train", "-C", "-s", "11", *options, "r.svm"], cwd=self.dir,
+                                        capture_output=True, text=True, timeout=120, check=True).stdout
+                trials_there, best_there = parsed(theirs)
+                self.assertEqual(firsts(trials_there), firsts(trials))
+                self.assertClose(best_there[2], best[2], 0.1)
+        found = self.hinge("train", "r.svm", "-C", "-s", "13", "-p", "0.3", "-v", "3", "--json").json
+        self.assertIn({name: found[name] for name in ("cost", "epsilon", "squared_error")}, found["trials"])
+        self.assertLessEqual(found["trials"][0]["epsilon"], 0.3)
+        self.assertEqual(found["trials"][-1]["epsilon"], 0)
 
 
 class StartNameTest(CommandCase):

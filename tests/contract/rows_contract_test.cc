@@ -417,7 +417,8 @@ TEST(RowsBits, SameForAnyThreadsAndInstructionSet) {
   const RowsCase large[] = {
       {"sparse", {.rows = 20000, .features = 60, .nonzeros = 9}, 0.5},
       {"wide", {.rows = 3000, .features = 2500, .nonzeros = 30, .precision = Precision::f64}},
-      {"full", {.rows = 8000, .features = 24, .nonzeros = 24}, 1}};
+      {"full", {.rows = 8000, .features = 24, .nonzeros = 24}, 1},
+      {"so wide that threads own columns", {.rows = 3000, .features = 140000, .nonzeros = 40}}};
   for (const RowsKind& kind : rows_kinds()) {
     for (const RowsCase& rows : large) {
       const Dataset data = testing::random_dataset(rows.data);

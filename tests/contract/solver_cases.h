@@ -84,7 +84,9 @@ inline std::vector<SolverCase> solvers() {
           {"dual_in_floats_logistic", dual_in_floats, 0, LossKind::logistic},
           {"newton_logistic", solve_newton, 0, LossKind::logistic},
           {"pegasos_squared", pegasos, 1e-3, LossKind::squared_hinge},
-          {"pegasos_logistic", pegasos, 1e-3, LossKind::logistic}};
+          {"pegasos_logistic", pegasos, 1e-3, LossKind::logistic},
+          {"pegasos_insensitive", pegasos, 1e-3, {LossKind::epsilon_insensitive, 0.3}},
+          {"pegasos_squared_epsilon", pegasos, 1e-3, {LossKind::squared_epsilon, 0.3}}};
 }
 inline std::vector<SolverCase> exact_solvers() {
   std::vector<SolverCase> exact = solvers();

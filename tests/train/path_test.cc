@@ -345,6 +345,38 @@ TEST(FindCost, EndsWhereNothingGetsBetterOrAtTheLargest) {
   EXPECT_EQ(last.trials[1].cost, 600);
 }
 
+TEST(FindCost, OfRegressionFindsAnEpsilonToo) {
+  const Dataset classes = testing::random_dataset({.rows = 60, .features = 4});
+  std::vector<double> targets;
+  for (const std::int64_t label : classes.labels()) {
+    targets.push_back(static_cast<double>(label) + 0.01 * static_cast<double>(targets.size()));
+  }
+  const double largest = std::abs(
+      *std::ranges::max_element(targets, {}, [](double target) { return std::abs(target); }));
+  const Dataset data =
+      classes.visit([&](const auto& m) { return Dataset::wrap(m, targets, {}, nullptr).value(); });
+  const TrainOptions options = {.loss = LossKind::squared_epsilon};
+  for (const double first : {0.0, 0.32 * largest}) {
+    const CostSearch found = find_cost_and_epsilon(data, 3, 0.25, first, options).value();
+    double epsilon = found.trials.front().epsilon, least = 1e300;
+    EXPECT_DOUBLE_EQ(epsilon, (first > 0 ? 6 : 19) * largest / 20);
+    for (const CostTrial& trial : found.trials) {
+      EXPECT_LE(trial.epsilon, epsilon);
+      epsilon = trial.epsilon;
+      least = std::min(least, trial.squared_error);
+    }
+    EXPECT_EQ(epsilon, 0);
+    EXPECT_EQ(found.best.squared_error, least);
+    TrainOptions of_best = options;
+    of_best.epsilon = found.best.epsilon;
+    of_best.cost = found.best.cost;
+    const double rmse = cross_validate(data, 3, of_best).value().regression->rmse;
+    EXPECT_NEAR(rmse * rmse, least, 0.02 * least);
+  }
+  EXPECT_EQ(find_cost_and_epsilon(data, 3, 0, -1, options).error().id, "usage.value");
+  EXPECT_EQ(find_cost_and_epsilon(data, 3, 0, 0, {}).error().id, "usage.value");
+}
+
 TEST(FindCost, RefusesWhatMakesNoSense) {
   const Dataset data = testing::random_dataset({.rows = 50});
   const auto id = [&](int folds, double first, const TrainOptions& options) {

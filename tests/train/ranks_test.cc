@@ -16,6 +16,7 @@
 #include "data/survey.h"
 #include "hinge/train.h"
 #include "hinge/verify.h"
+#include "objective/problem.h"
 #include "support.h"
 #include "thread_transport.h"
 #include "train/ranked.h"
@@ -106,6 +107,37 @@ TEST(TrainOnRanksRounded, KeepsWhatIsCertified) {
       EXPECT_EQ(reports[0].model.problems[0].witness.bits, gap > 1e-10 ? 16 : 32);
       const VerifyReport found = verify(reports[0].model, data).value();
       EXPECT_LE(std::abs(found.recomputed.dual - found.stored.dual), 1e-12 * found.stored.dual);
+    }
+  }
+}
+
+// Targets of rows are their rank's own; so is whether a rank has any that is no whole number.
+TEST(TrainOnRanksRegression, ProvesTheSameOptimumAsOneProcess) {
+  const Dataset classes = random_dataset({.rows = 400, .features = 30, .nonzeros = 6});
+  Random random(3);
+  std::vector<double> targets;
+  for (const std::int64_t label : classes.labels()) {
+    targets.push_back(static_cast<double>(label) + random.uniform());
+  }
+  const Dataset data =
+      classes.visit([&](const auto& m) { return Dataset::wrap(m, targets, {}, nullptr).value(); });
+  for (const LossKind loss : {LossKind::epsilon_insensitive, LossKind::squared_epsilon}) {
+    for (const Solver solver : {Solver::automatic, Solver::pegasos}) {
+      const double gap = solver == Solver::pegasos ? 0.05 : 1e-4;
+      TrainOptions options;
+      options.solver = solver;
+      options.loss = loss;
+      options.gap = gap;
+      options.threads = 1;
+      if (solver == Solver::pegasos) options.pegasos.batch = 40;
+      const Certificate best = train(data, options).value().model.certificate();
+      for (const std::vector<std::uint64_t>& cuts :
+           {std::vector<std::uint64_t>{0, 200, 400}, {0, 0, 150, 150, 400}}) {
+        const std::vector<TrainReport> reports = train_parts(data, cuts, options);
+        expect_proved(reports, data, gap);
+        EXPECT_GE(reports[0].model.certificate().primal, best.dual);
+        EXPECT_LE(reports[0].model.certificate().dual, best.primal);
+      }
     }
   }
 }
@@ -276,6 +308,39 @@ TEST(Ranks, SurveyIsThatOfAllRows) {
         EXPECT_EQ(found.smallest, expected.smallest);
         EXPECT_EQ(found.largest, expected.largest);
       });
+    }
+  }
+}
+
+// Labels are of one kind on all ranks, whatever each finds in its own lines, and in the end of the
+// kind that one process finds.
+TEST(ReadShare, TargetsAreTargetsOnAllRanks) {
+  const TempFolder folder;
+  const std::string whole = "1 1:2\n-3 2:1\n", real = "0.5 1:1\n2 1:3\n";
+  for (const std::string& text : {whole + real + whole, real + whole, whole + whole, real}) {
+    const std::string path = folder / "d.svm";
+    write_file(path, text);
+    std::vector<Error> odd;
+    const ReadOptions options = {.real_labels = true};
+    const Dataset all = read_dataset(path, options, odd).value();
+    for (const int ranks : {2, 3, 7}) {
+      std::vector<std::vector<double>> parts(static_cast<std::size_t>(ranks));
+      std::vector<std::string> fingerprints(parts.size());
+      ThreadGroup(ranks).run([&](Transport& transport) {
+        const auto rank = static_cast<std::size_t>(transport.rank());
+        std::vector<Error> warnings;
+        const Dataset part = read_share(path, options, transport, warnings).value();
+        EXPECT_EQ(part.label_kind(), all.label_kind());
+        parts[rank] = targets_of(part);
+        Comm comm(transport);
+        Pool own(1);
+        fingerprints[rank] = survey(part, global_shape(part, comm), own, comm).fingerprint;
+      });
+      std::vector<double> targets;
+      for (const auto& part : parts) targets.insert(targets.end(), part.begin(), part.end());
+      EXPECT_EQ(targets, targets_of(all));
+      Pool one(1);
+      EXPECT_EQ(fingerprints, std::vector<std::string>(parts.size(), fingerprint(all, one)));
     }
   }
 }

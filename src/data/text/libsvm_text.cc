@@ -1,11 +1,13 @@
 // Reads libsvm text with several threads.
 //
 // One thread at a time takes the next chunk of whole lines from the input (text_chunks.h), so
-// files, pipes and anything else that yields bytes in order are read the same way. Chunks are
-// parsed in parallel (text_row.h) into small batches that stay in the cache, and appended to the
-// final arrays in their order (Assembly). Nothing depends on the number of threads: not the arrays,
-// not which errors are reported, not their line numbers. Decompressing is the taker's work, so that
-// it overlaps with the parsing of what others have taken.
+// files, pipes and anything else that yields bytes in order are read the same way; of a plain file
+// it only takes the place, and all read at once. Chunks are
+// parsed in parallel (text_row.h) into small batches that stay in the cache, and get their places
+// in the final arrays in their order (Assembly); then they are copied there in parallel. Nothing
+// depends on the number of threads: not the arrays, not which errors are reported, not their line
+// numbers. Decompressing is the taker's work, so that it overlaps with the parsing of what others
+// have taken.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -28,6 +30,23 @@ namespace {
 
 constexpr std::size_t kMaxErrors = 10;
 
+// Where a batch belongs in the final arrays.
+template <class Value>
+struct PlaceOfBatch {
+  std::uint64_t* offsets = nullptr;
+  std::uint32_t* columns = nullptr;  // nullptr: all rows have the same
+  Value* values = nullptr;
+  std::int64_t* labels = nullptr;
+  std::uint64_t before = 0;  // nonzeros
+
+  void take(const RowBatch<Value>& batch) const {
+    std::ranges::transform(batch.ends, offsets, [&](std::uint64_t end) { return before + end; });
+    if (columns != nullptr) std::copy_n(batch.columns.data(), batch.nonzeros, columns);
+    std::copy_n(batch.values.data(), batch.nonzeros, values);
+    std::ranges::copy(batch.labels, labels);
+  }
+};
+
 // Receives batches in the order of their chunks and makes the final arrays.
 template <class Value>
 class Assembly {
@@ -39,7 +58,14 @@ class Assembly {
     arrays_.offsets.append(&kZero, 1);
   }
 
-  void append(const Chunk& chunk, RowBatch<Value>& batch) {
+  // Whether the arrays stay where they are when this batch comes.
+  bool fits(const RowBatch<Value>& batch) const {
+    return arrays_.offsets.fits(batch.ends.size()) && arrays_.labels.fits(batch.labels.size()) &&
+           arrays_.values.fits(batch.nonzeros) && (alike_ || arrays_.columns.fits(batch.nonzeros));
+  }
+
+  // The place of its rows, which are for the caller to copy; none if nothing will be made of them.
+  std::optional<PlaceOfBatch<Value>> append(const Chunk& chunk, RowBatch<Value>& batch) {
     if (chunk.file != file_) {
       file_ = chunk.file;
       lines_ = 0;
@@ -62,18 +88,20 @@ class Assembly {
     oddities_.merge(batch, name(), lines_);
     lines_ += batch.lines;
     all_lines_ += batch.lines;
-    if (!errors_.empty()) return;  // nothing will be made of the rows
+    if (!errors_.empty()) return std::nullopt;
 
     if (arrays_.labels.size() == 0) reserve(chunk, batch);
-    append_columns(batch);
-    check_memory(chunk.share, arrays_.labels.size() + batch.labels.size(), arrays_.columns.size(),
+    settle_columns(batch);
+    check_memory(chunk.share, arrays_.labels.size() + batch.labels.size(),
+                 arrays_.columns.size() + (alike_ ? 0 : batch.nonzeros),
                  arrays_.values.size() + batch.nonzeros);
-    const std::uint64_t before = arrays_.values.size();
-    for (std::uint64_t& end : batch.ends) end += before;
-    arrays_.offsets.append(batch.ends.data(), batch.ends.size());
-    arrays_.values.append(batch.values.data(), batch.nonzeros);
-    arrays_.labels.append(batch.labels.data(), batch.labels.size());
     max_index_ = std::max(max_index_, batch.max_index);
+    const std::uint64_t before = arrays_.values.size();
+    return PlaceOfBatch<Value>{.offsets = arrays_.offsets.extend(batch.ends.size()),
+                               .columns = alike_ ? nullptr : arrays_.columns.extend(batch.nonzeros),
+                               .values = arrays_.values.extend(batch.nonzeros),
+                               .labels = arrays_.labels.extend(batch.labels.size()),
+                               .before = before};
   }
 
   bool full() const { return errors_.size() == kMaxErrors; }
@@ -133,7 +161,7 @@ class Assembly {
 
  private:
   // As long as all rows have the same columns, these are kept once.
-  void append_columns(const RowBatch<Value>& batch) {
+  void settle_columns(const RowBatch<Value>& batch) {
     std::uint64_t from = 0;
     if (arrays_.labels.size() == 0 && !batch.ends.empty()) {
       arrays_.columns.append(batch.columns.data(), batch.ends[0]);
@@ -145,7 +173,6 @@ class Assembly {
                           batch.columns.data() + from);
       if (!alike_) spread();
     }
-    if (!alike_) arrays_.columns.append(batch.columns.data(), batch.nonzeros);
   }
 
   // Labels that were read as doubles: where all are whole numbers they are kept as such, as they
@@ -240,9 +267,9 @@ class Assembly {
   std::uint64_t room_ = 0;  // for so many columns, if each row has its own
 };
 
-// Lets workers take chunks and append batches, the latter strictly in order. Who comes too early
-// leaves the batch for the one whose turn it is, and goes on: as many may wait as there are
-// workers.
+// Lets workers take chunks and give batches their places, the latter strictly in order. Who comes
+// too early leaves the batch for the one whose turn it is, and goes on: as many may wait as there
+// are workers. Whoever comes by copies what has a place.
 template <class Value>
 class TextReader {
  public:
@@ -280,6 +307,7 @@ class TextReader {
     Chunk chunk;
     RowBatch<Value> batch;
     std::optional<Error> failure;  // of the input, in place of a batch
+    std::optional<PlaceOfBatch<Value>> place;
   };
 
   // Rows of a compressed file that make no sense may be due to damage that shows only further on.
@@ -314,10 +342,18 @@ class TextReader {
           piece->failure = std::move(thrown.error);
         }
       }
+      if (!piece->failure) {
+        try {
+          Feeder::read(piece->chunk);
+        } catch (Failure& thrown) {
+          piece->failure = std::move(thrown.error);
+        }
+      }
       if (!piece->failure) parse_chunk(piece->chunk, rules_, options_, max_errors_, piece->batch);
       std::unique_lock lock(mutex_);
       waiting_.emplace(piece->chunk.sequence, std::move(piece));
-      append_in_order();
+      append_in_order(lock);
+      while (!placed_.empty()) copy_one(lock);
       turn_.wait(lock, [&] { return over_ || waiting_.size() < most_waiting_; });
       if (over_) return;
       if (!idle_.empty()) {
@@ -327,20 +363,46 @@ class TextReader {
     }
   }
 
-  void append_in_order() {
+  void append_in_order(std::unique_lock<std::mutex>& lock) {
     while (!over_ && !waiting_.empty() && waiting_.begin()->first == appended_) {
-      idle_.push_back(std::move(waiting_.begin()->second));
+      std::unique_ptr<Piece> piece = std::move(waiting_.begin()->second);
       waiting_.erase(waiting_.begin());
-      Piece& piece = *idle_.back();
-      if (piece.failure) {
-        assembly_.stop(std::move(*piece.failure));
+      if (piece->failure) {
+        assembly_.stop(std::move(*piece->failure));
+        over_ = true;
       } else {
-        assembly_.append(piece.chunk, piece.batch);
+        // Arrays may move only while nobody copies. Nobody else appends: it is this one's turn.
+        while (!assembly_.fits(piece->batch) && copying_ > 0) {
+          if (placed_.empty()) {
+            turn_.wait(lock, [&] { return copying_ == 0 || !placed_.empty(); });
+          } else {
+            copy_one(lock);
+          }
+        }
+        piece->place = assembly_.append(piece->chunk, piece->batch);
+        over_ = over_ || assembly_.over();
       }
       ++appended_;
-      over_ = piece.failure || assembly_.over();
+      if (piece->place) {
+        ++copying_;
+        placed_.push_back(std::move(piece));
+      } else {
+        idle_.push_back(std::move(piece));
+      }
     }
     turn_.notify_all();
+  }
+
+  // One of those that have a place.
+  void copy_one(std::unique_lock<std::mutex>& lock) {
+    std::unique_ptr<Piece> piece = std::move(placed_.back());
+    placed_.pop_back();
+    lock.unlock();
+    piece->place->take(piece->batch);
+    piece->place.reset();
+    lock.lock();
+    idle_.push_back(std::move(piece));
+    if (--copying_ == 0) turn_.notify_all();
   }
 
   const ReadOptions& options_;
@@ -353,6 +415,8 @@ class TextReader {
   Assembly<Value> assembly_;
   std::map<std::uint64_t, std::unique_ptr<Piece>> waiting_;  // by place, for those before them
   std::size_t most_waiting_ = 1;
+  std::vector<std::unique_ptr<Piece>> placed_;  // to be copied
+  std::size_t copying_ = 0;                     // these, and those that are being copied
   std::vector<std::unique_ptr<Piece>> idle_;
   std::uint64_t appended_ = 0;
   bool over_ = false;

@@ -1,9 +1,12 @@
 // RowReader of hinge/stream.h: the parsers of data sets, one chunk at a time, on what there is.
 #include <fmt/core.h>
 
+#include <bit>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "data/dataset_builder.h"
@@ -18,6 +21,7 @@ class RowReader::State {
       : paths_{source}, options_(options), skip_(skip_lines), wanted_(skip_lines) {
     options_.progress = {};
     rules_.labels = options.labels;
+    rules_.real_labels = options.labels && options.real_labels;
     rules_.strict = options.strict;
     rules_.base = options.index_base == IndexBase::one ? 1 : 0;
     rules_.base_is_fixed = options.index_base != IndexBase::automatic;
@@ -37,6 +41,7 @@ class RowReader::State {
   struct Rows {
     RowBatch<Value> batch;
     std::vector<std::uint64_t> offsets;
+    std::vector<double> targets;
   };
 
   template <class Value>
@@ -70,7 +75,15 @@ class RowReader::State {
     const std::uint64_t features = batch.nonzeros == 0 ? 0 : batch.max_index + std::uint64_t{1};
     const CsrView<Value> view = {batch.labels.size(), features - (features > 0 ? rules_.base : 0),
                                  rows->offsets.data(), batch.columns.data(), batch.values.data()};
-    block.rows = DatasetBuilder::wrap(view, batch.labels, {}, static_cast<int>(rules_.base), rows);
+    Labels labels(batch.labels);
+    if (rules_.real_labels) {
+      rows->targets.clear();
+      for (const std::int64_t bits : batch.labels) {
+        rows->targets.push_back(std::bit_cast<double>(bits));
+      }
+      labels = Labels(rows->targets);
+    }
+    block.rows = DatasetBuilder::wrap(view, labels, {}, static_cast<int>(rules_.base), rows);
     for (const std::uint64_t line : batch.row_lines) block.lines.push_back(lines_ + line);
   }
 

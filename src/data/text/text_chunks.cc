@@ -64,7 +64,7 @@ bool Feeder::advance(Chunk& chunk) {
   check_stop();
   while (file_ < paths_.size()) {
     if (!source_) open_file();
-    if (fill(chunk)) {
+    if (find(chunk) || fill(chunk)) {
       chunk.sequence = sequence_++;
       const std::uint64_t bytes = before_ + source_->position();
       chunk.share = total_ == 0 ? 0.0 : static_cast<double>(bytes) / static_cast<double>(total_);
@@ -85,16 +85,51 @@ void Feeder::check_stop() const {
 }
 
 void Feeder::open_file() {
-  source_ = std::make_unique<ByteSource>(paths_[file_], options_.stop, range(file_));
+  source_ = std::make_shared<ByteSource>(paths_[file_], options_.stop, range(file_));
   tail_.clear();
   offset_ = range(file_).begin;
   ended_ = false;
+}
+
+// Only where the next chunk is: up to the last newline of so many bytes. False: where that is not
+// to be had so easily, as at the beginning, the end, and in long lines; fill() goes on there.
+bool Feeder::find(Chunk& chunk) {
+  constexpr std::size_t kLook = 4096;  // bytes in which a newline is looked for
+  const ByteRange part = range(file_);
+  if (pace_ != Pace::full || offset_ == part.begin || !source_->seekable()) return false;
+  if (offset_ + 2 * kChunkBytes > std::min(source_->version().size, part.end)) return false;
+  char look[kLook];
+  source_->read_at(offset_ + kChunkBytes - kLook, look);
+  const void* const newline = memrchr(look, '\n', kLook);
+  if (newline == nullptr) return false;
+  bytes_ -= std::exchange(tail_, {}).size();  // they come again
+  chunk.size =
+      kChunkBytes - kLook + static_cast<std::size_t>(static_cast<const char*>(newline) - look) + 1;
+  check_bytes(chunk.size);
+  chunk.source = source_;
+  chunk.file = file_;
+  chunk.offset = offset_;
+  chunk.unterminated = false;
+  offset_ += chunk.size;
+  source_->seek(offset_);
+  return true;
+}
+
+void Feeder::read(Chunk& chunk) {
+  if (!chunk.source) return;
+  if (chunk.text.size() < chunk.size + kTextPadding) chunk.text.resize(chunk.size + kTextPadding);
+  chunk.source->read_at(chunk.offset, {chunk.text.data(), chunk.size});
+  chunk.source.reset();
+  // The newline that was seen there; who writes the file may have taken it away.
+  chunk.text[chunk.size - 1] = '\n';
+  std::memset(chunk.text.data() + chunk.size, '\n', kTextPadding);
 }
 
 // The tail of the last chunk, then new bytes up to the last newline; more if there is none.
 bool Feeder::fill(Chunk& chunk) {
   std::size_t size = tail_.size();
   if (ended_ && size == 0) return false;
+  chunk.source.reset();
   if (chunk.text.size() < kChunkBytes + kTextPadding) chunk.text.resize(kChunkBytes + kTextPadding);
   if (chunk.text.size() < 2 * size + kTextPadding) chunk.text.resize(2 * size + kTextPadding);
   std::memcpy(chunk.text.data(), tail_.data(), size);

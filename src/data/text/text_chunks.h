@@ -27,6 +27,8 @@ struct Chunk {
   std::uint64_t offset = 0;   // of the first byte in its file, decompressed
   double share = 0;           // of all input, up to here; 0 when unknown
   bool unterminated = false;  // the '\n' at the end was added
+  // Where the text is still to be read from, by Feeder::read(); nullptr: it is there.
+  std::shared_ptr<const ByteSource> source;
 };
 
 // Hands out the input in chunks: full ones, or, if prompt, whatever whole lines there are. Calls of
@@ -41,14 +43,17 @@ class Feeder {
          std::vector<ByteRange> ranges = {});
 
   // False at the end. Throws Failure; after that there is nothing more, and chunk.sequence tells
-  // the place of the failure.
+  // the place of the failure. Of a plain file it may only say where the text is: read() reads it,
+  // for which many threads need not wait for each other.
   bool next(Chunk& chunk);
+  static void read(Chunk& chunk);
 
  private:
   bool advance(Chunk& chunk);
   void check_stop() const;
   void open_file();
   bool fill(Chunk& chunk);
+  bool find(Chunk& chunk);
   void check_bytes(std::size_t count);
   [[noreturn]] void line_too_long() const;
   ByteRange range(std::size_t file) const { return ranges_.empty() ? ByteRange{} : ranges_[file]; }
@@ -58,7 +63,7 @@ class Feeder {
   const Pace pace_;
   const std::vector<ByteRange> ranges_;  // by file, or empty
   std::size_t file_ = 0;
-  std::unique_ptr<ByteSource> source_;
+  std::shared_ptr<ByteSource> source_;
   std::string tail_;  // begun line, not yet handed out
   bool ended_ = false;
   std::uint64_t offset_ = 0;  // in the file, of the next chunk

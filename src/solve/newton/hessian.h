@@ -13,6 +13,7 @@
 #include "base/pool.h"
 #include "objective/problem.h"
 #include "simd/simd.h"
+#include "solve/newton/block_sums.h"
 #include "solve/newton/conjugate_gradients.h"
 #include "solve/newton/rows.h"
 #include "solve/newton/system.h"
@@ -107,7 +108,7 @@ class NewtonHessian {
 
  private:
   using Term = NewtonSystem::Term;
-  struct Block {
+  struct alignas(NewtonTuning::kLine) Block {
     std::vector<Term> terms;  // rows between their bounds
     std::vector<Term> flips;  // that the sum lacks, or has too many
     std::vector<double> sum;
@@ -217,9 +218,10 @@ class NewtonHessian {
     touched_ += count_;
   }
   void take_sums(double factor, std::vector<double>& to) const {
-    for (const Block& block : blocks_) {
-      if (!block.terms.empty()) simd_.add_dense(factor, block.sum.data(), to.data(), to.size());
-    }
+    add_vectors(
+        blocks_,
+        [](const Block& block) { return block.terms.empty() ? nullptr : block.sum.data(); }, factor,
+        to, simd_, pool_);
   }
 
   const NewtonRows<Value>& rows_;

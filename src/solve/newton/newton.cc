@@ -62,8 +62,12 @@ class Newton : NewtonRun {
       const Buffer<double> best = whole_->take_best();
       whole_.reset();  // memory
       system_.reset();
-      solution_.alpha.resize(m_.rows);
-      for (std::uint64_t i = 0; i < m_.rows; ++i) solution_.alpha[i] = problem_.upper(i) * best[i];
+      solution_.alpha = huge_vector(m_.rows);
+      for_all_rows([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t i = begin; i < end; ++i) {
+          solution_.alpha[i] = problem_.upper(i) * best[i];
+        }
+      });
       if (problem_.free_bias) balance(problem_, solution_.alpha);
     }
     solution_.alpha.resize(m_.rows);
@@ -82,6 +86,19 @@ class Newton : NewtonRun {
   }
 
  private:
+  std::size_t blocks_of_all() const {
+    return (m_.rows + Tuning::kRowsOfBlock - 1) / Tuning::kRowsOfBlock;
+  }
+  // f(block, begin, end) of blocks of all rows, to the end whatever signal comes.
+  template <class F>
+  void for_all_rows(const F& f) const {
+    const Pool::Grace whole(pool_, Pool::Grace::kForever);
+    constexpr std::uint64_t kRows = Tuning::kRowsOfBlock;
+    pool_.run(blocks_of_all(), [&](std::size_t block) {
+      f(block, block * kRows, std::min(m_.rows, (block + 1) * kRows));
+    });
+  }
+
   void work() {
     if (!std::isfinite(primal_)) {
       fail("solver.nonfinite", "the objective is not finite at w = 0",
@@ -237,10 +254,16 @@ class Newton : NewtonRun {
   bool work_near() {
     Part& all = *whole_;
     const double near = Tuning::kNarrowHalfWidths * 0.5 / all.steepness * sharpen_;
+    std::vector<std::vector<std::uint64_t>> parts(blocks_of_all());
+    for_all_rows([&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) {
+        if (is_near_bend(all.z[i], near) || all.between(i) || joined_[i] != 0) {
+          parts[block].push_back(i);
+        }
+      }
+    });
     std::vector<std::uint64_t> rows;
-    for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      if (is_near_bend(all.z[i], near) || all.between(i) || joined_[i] != 0) rows.push_back(i);
-    }
+    for (const auto& some : parts) rows.insert(rows.end(), some.begin(), some.end());
     if (static_cast<double>(rows.size()) > Tuning::kNarrowRows * static_cast<double>(m_.rows)) {
       return false;
     }
@@ -307,22 +330,30 @@ class Newton : NewtonRun {
     for (std::size_t j = 0; j < s.size(); ++j) all.w[j] += t * s[j];
     all.advance(t);
     all.stale = true;
-    for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      if (chosen[i] == 0 && all.status[i] != all.centre[i]) joined_[i] = 1;
-    }
+    for_all_rows([&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t i = begin; i < end; ++i) {
+        if (chosen[i] == 0 && all.status[i] != all.centre[i]) joined_[i] = 1;
+      }
+    });
   }
 
   // ---- What is known.
   // D of the statuses of all rows, less what the sum of a free bias' dual costs at w.
   double dual_at(const std::vector<double>& w) const {
     const Part& part = *whole_;
+    std::vector<double> parts(blocks_of_all());
+    for_all_rows([&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
+      double sum = 0;
+      for (std::uint64_t i = begin; i < end; ++i) {
+        const double upper = problem_.upper(i);
+        const double alpha = upper * part.status[i];
+        sum += loss_.dual_gain(alpha, upper);
+        if constexpr (Loss::kRegression) sum += alpha * problem_.targets[i];
+      }
+      parts[block] = sum;
+    });
     double gain = 0;
-    for (std::uint64_t i = 0; i < m_.rows; ++i) {
-      const double upper = problem_.upper(i);
-      const double alpha = upper * part.status[i];
-      gain += loss_.dual_gain(alpha, upper);
-      if constexpr (Loss::kRegression) gain += alpha * problem_.targets[i];
-    }
+    for (const double some : parts) gain += some;
     const bool free = problem_.free_bias;
     return Problem::dual(problem_.square(part.v), gain, free ? part.v[m_.features] : 0.0,
                          free ? w[m_.features] : 0.0) -

@@ -26,6 +26,7 @@
 #include "base/pool.h"
 #include "objective/problem.h"
 #include "simd/simd.h"
+#include "solve/newton/block_sums.h"
 #include "solve/newton/hessian.h"
 #include "solve/newton/roots.h"
 #include "solve/newton/signed_rows.h"
@@ -259,7 +260,7 @@ class NewtonPart {
   }
 
  private:
-  struct Block {
+  struct alignas(NewtonTuning::kLine) Block {
     ChangeOfSum change;
     SmoothedSums sums;
     double slope = 0;
@@ -327,17 +328,18 @@ class NewtonPart {
       Block& block = blocks_[b];
       block.sums = loops_.move(smoothed(begin, end), t, z.data() + begin, spare_.data() + begin);
       StatusChanges<Value> changes(rows_, block.change);
-      block.between = 0;
+      std::uint64_t between = 0;
       for (std::uint64_t i = begin; i < end; ++i) {
         const double now = spare_[i], was = status[i];
         if constexpr (Loss::kRegression) {
           block.sums.gain += rows_.cost(i) * now * rows_.target(i);
         }
-        block.between += static_cast<std::uint64_t>(inside(now));
+        between += static_cast<std::uint64_t>(inside(now));
         if (now == was) continue;
         changes.add(i, now - was);
       }
       changes.finish();
+      block.between = between;
     });
     std::swap(status, spare_);
     if (std::exchange(best_is_now_, false)) {
@@ -356,11 +358,13 @@ class NewtonPart {
   }
 
   void take_changed() {
-    for (const Block& block : blocks_) {
-      if (block.change.changed == 0) continue;
-      simd_.add_dense(unit_, block.change.v.data(), v.data(), v.size());
-      touched_ += block.change.changed;
-    }
+    for (const Block& block : blocks_) touched_ += block.change.changed;
+    add_vectors(
+        blocks_,
+        [](const Block& block) {
+          return block.change.changed == 0 ? nullptr : block.change.v.data();
+        },
+        unit_, v, simd_, pool_);
   }
 
   // Moves the free bias to where sum_i c_i y_i s_i, which falls as it rises, is 0.

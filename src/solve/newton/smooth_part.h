@@ -24,6 +24,7 @@
 #include "objective/problem.h"
 #include "objective/smooth_search.h"
 #include "simd/simd.h"
+#include "solve/newton/block_sums.h"
 #include "solve/newton/hessian.h"
 #include "solve/newton/signed_rows.h"
 #include "solve/newton/smooth_rows.h"
@@ -217,7 +218,7 @@ class SmoothPart {
   std::vector<double> w;  // of as many numbers as the system has
 
  private:
-  struct Block {
+  struct alignas(NewtonTuning::kLine) Block {
     std::vector<double> v;
     SumsOfRows sums;
     SlopeOfRows slope;
@@ -324,9 +325,8 @@ class SmoothPart {
     if (rows_.bias() != 0) block.v[features_] += rows_.bias() * sum;
   }
   void take_sums(std::vector<double>& v) const {
-    for (const Block& block : blocks_) {
-      simd_.add_dense(unit_, block.v.data(), v.data(), v.size());
-    }
+    add_vectors(
+        blocks_, [](const Block& block) { return block.v.data(); }, unit_, v, simd_, pool_);
   }
 
   // Shares as the slopes of the old ones say, of a loss whose slope bends: the step solves its

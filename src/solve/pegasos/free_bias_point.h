@@ -75,6 +75,14 @@ class FreeBiasPoint {
  private:
   // The statuses s_i that make sum_i s_i U_i y_i = 0 hide the bias from the slope.
   MeasuredPoint bent_multiple(double factor) const {
+    if constexpr (Loss::kRegression) {
+      return two_sided_multiple(factor);
+    } else {
+      return one_sided_multiple(factor);
+    }
+  }
+
+  MeasuredPoint one_sided_multiple(double factor) const {
     static_assert(kLearnsByHits<Loss>, "a row has one place where it is hit");
     const std::uint64_t rows = problem_.y.size();
     const auto place = [&](std::uint64_t i) { return problem_.y[i] - factor * scores_[i]; };
@@ -101,11 +109,54 @@ class FreeBiasPoint {
     return at;
   }
 
+  // In regression, where y_i is 1, a row has several places, at each of which its slope rises; the
+  // share of the step at the crossing is what makes the slopes of all rows sum up to 0.
+  MeasuredPoint two_sided_multiple(double factor) const {
+    constexpr std::size_t kPlaces = Loss::kJumps.size();
+    const std::uint64_t rows = problem_.y.size();
+    const auto place = [&](std::uint64_t i, std::size_t k) {
+      return loss_.breakpoints()[k] - problem_.margin<Loss>(i, factor * scores_[i]);
+    };
+    MeasuredPoint at = {.primal = std::nan(""), .factor = factor};
+    double first = Loss::kLastSlope;  // the slope of the loss before all its places
+    for (const double jump : Loss::kJumps) first -= jump;
+    double before = 0;
+    std::vector<SlopeStep> steps(rows * kPlaces);
+    for (std::uint64_t i = 0; i < rows; ++i) {
+      before += problem_.upper(i) * first;
+      for (std::size_t k = 0; k < kPlaces; ++k) {
+        SlopeStep& step = steps[i * kPlaces + k];
+        step = {.place = place(i, k),
+                .size = problem_.upper(i) * Loss::kJumps[k],
+                .item = i * kPlaces + k};
+        if (!std::isfinite(step.place)) return at;
+      }
+    }
+    const Crossing crossing = find_crossing(before, steps);
+    at.bias = crossing.at;
+    at.primal = factor * factor * square_ / 2;
+    at.slope = factor * square_;
+    for (std::uint64_t i = 0; i < rows; ++i) {
+      const double upper = problem_.upper(i);
+      at.primal += upper * loss_.value(problem_.margin<Loss>(i, factor * scores_[i] + at.bias));
+      double slope = first;
+      for (std::size_t k = 0; k < kPlaces; ++k) {
+        const std::uint64_t item = i * kPlaces + k;
+        const double passed = item == crossing.item                ? crossing.share
+                              : crossing.passed(place(i, k), item) ? 1.0
+                                                                   : 0.0;
+        slope += Loss::kJumps[k] * passed;
+      }
+      at.slope += slope * upper * scores_[i];
+    }
+    return at;
+  }
+
   // So does a bias at which the slope along it is 0.
   MeasuredPoint smooth_multiple(double factor) const {
     const std::uint64_t rows = problem_.y.size();
     const auto margin = [&](std::uint64_t i, double bias) {
-      return problem_.y[i] * (factor * scores_[i] + bias);
+      return problem_.margin<Loss>(i, problem_.y[i] * (factor * scores_[i] + bias));
     };
     const auto along_bias = [&](double bias) {
       SlopeAndCurvature sum;

@@ -85,7 +85,8 @@ class HitShares {
         shares -= from.shares(i, c);
       }
       if (visits == 0) {
-        shares = share_at(loss, problem.y[i] * (at.factor * row + at.bias));
+        const double score = problem.y[i] * (at.factor * row + at.bias);
+        shares = share_at(loss, problem.margin<Loss>(i, score));
         visits = shares != 0 ? 1 : 0;
       }
       row = visits == 0 ? 0.0 : problem.y[i] * variable(shares, problem.upper(i), visits);

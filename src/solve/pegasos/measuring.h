@@ -72,7 +72,11 @@ class Measuring {
         options_(options),
         ranks_(ranks),
         pool_(pool),
-        best_(problems.size()) {}
+        best_(problems.size()) {
+    for (const double target : problems[0].targets) {
+      largest_target_ = std::max(largest_target_, std::abs(target));
+    }
+  }
 
   std::size_t problems() const { return best_.size(); }
   BestSoFar& best(std::size_t c) { return best_[c]; }
@@ -211,8 +215,8 @@ class Measuring {
     if (rescales) found.factor = best_factor(problem, square, scores);
     found.primal = ranks_.first() ? found.factor * found.factor * square / 2 : 0.0;
     for (std::uint64_t i = 0; i < rows_; ++i) {
-      const double margin = found.factor * problem.y[i] * scores[i];
-      found.primal += problem.upper(i) * loss_.value(margin);
+      const double score = found.factor * problem.y[i] * scores[i];
+      found.primal += problem.upper(i) * loss_.value(problem.margin<Loss>(i, score));
     }
     return found;
   }
@@ -224,8 +228,9 @@ class Measuring {
         double sums[] = {0, 0};
         for (std::uint64_t i = 0; i < rows_; ++i) {
           const double score = problem.y[i] * scores[i], upper = problem.upper(i);
-          sums[0] += upper * score * loss_.slope(factor * score);
-          sums[1] += upper * score * score * loss_.curvature(factor * score);
+          const double margin = problem.margin<Loss>(i, factor * score);
+          sums[0] += upper * score * loss_.slope(margin);
+          sums[1] += upper * score * score * loss_.curvature(margin);
         }
         ranks_.sum(sums);
         return {factor * square + sums[0], square + sums[1]};
@@ -237,7 +242,8 @@ class Measuring {
       LineSearch search = ranks_.search(square);
       search.reserve(rows_);
       for (std::uint64_t i = 0; i < rows_; ++i) {
-        search.add_loss(loss_, problem.upper(i), 0, problem.y[i] * scores[i]);
+        const double at_zero = problem.margin<Loss>(i, 0);
+        search.add_loss(loss_, problem.upper(i), at_zero, problem.y[i] * scores[i]);
       }
       return ranks_.minimum(square, search);
     }
@@ -333,7 +339,7 @@ class Measuring {
   void balance_rows(std::size_t c, RowNumbers rows) const {
     const Problem& problem = problems_[c];
     std::vector<double> alpha(rows_);
-    for (std::uint64_t i = 0; i < rows_; ++i) alpha[i] = std::abs(rows[i]);
+    for (std::uint64_t i = 0; i < rows_; ++i) alpha[i] = variable(problem, rows, i);
     balance(problem, alpha);
     for (std::uint64_t i = 0; i < rows_; ++i) rows[i] = problem.y[i] * alpha[i];
   }
@@ -389,7 +395,7 @@ class Measuring {
     }
     const double dual = gain - factor * factor * square / 2;
     if (!problems_[c].free_bias) return {factor, dual};
-    return {factor, dual - PegasosTuning::kUnbalanced * factor * of.sum};
+    return {factor, dual - PegasosTuning::kUnbalanced * factor * of.sum * largest_target_};
   }
 
   // D is concave in the factor; the search goes from 1 to the side where it rises.
@@ -401,6 +407,7 @@ class Measuring {
         const double alpha = variable(problem, rows, i), upper = problem.upper(i);
         if (alpha == 0) continue;
         sums[0] += alpha * gain_slope(loss_, factor * alpha, upper);
+        if constexpr (Loss::kRegression) sums[0] += alpha * problem.targets[i];
         sums[1] += alpha * alpha * loss_.dual_curvature(factor * alpha, upper);
       }
       ranks_.sum(sums);
@@ -423,7 +430,9 @@ class Measuring {
     double sum[] = {0};
     for (std::uint64_t i = 0; i < rows_; ++i) {
       const double upper = problem.upper(i);
-      sum[0] += loss_.dual_gain(within(factor * variable(problem, rows, i), upper), upper);
+      const double alpha = within(factor * variable(problem, rows, i), upper);
+      sum[0] += loss_.dual_gain(alpha, upper);
+      if constexpr (Loss::kRegression) sum[0] += alpha * problem.targets[i];
     }
     ranks_.sum(sum);
     return sum[0];
@@ -437,6 +446,7 @@ class Measuring {
   RankSums ranks_;
   Pool& pool_;
   std::vector<BestSoFar> best_;
+  double largest_target_ = 1;  // or 1: a free bias is about as large
 };
 
 }  // namespace hinge

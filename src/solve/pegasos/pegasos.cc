@@ -321,12 +321,8 @@ std::vector<Solution> solve_pegasos(std::span<const Problem> problems, const Peg
   return problems[0].data->visit([&]<class Value>(const CsrView<Value>& m) {
     if (kernel.linear()) {
       Passes<Value> space(m, bias, problems.size(), *setup.common.simd, pool);
-      return visit_loss(problems[0].loss, [&]<class Loss>(const Loss&) -> std::vector<Solution> {
-        if constexpr (Loss::kLowest < 0) {  // traits.cc offers none
-          return {};
-        } else {
-          return Pegasos<Passes<Value>, Loss>(problems, space, setup, monitors, pool).run();
-        }
+      return visit_loss(problems[0].loss, [&]<class Loss>(const Loss&) {
+        return Pegasos<Passes<Value>, Loss>(problems, space, setup, monitors, pool).run();
       });
     }
     assert(problems[0].loss.kind == LossKind::hinge);  // traits.cc offers no other with a kernel

@@ -4,7 +4,7 @@
 //   step t on the rows A (k of them, tau = t0 + t, lambda = 1/(C sum c_i), U_i = C c_i):
 //
 //     a = what is learned from each row of A, solve/update.h: with the hinge 1 where y <w, x> < 1,
-//         else 0
+//         else 0; in regression, where y = 1, of the margin <w, x> - t
 //     w <- (1 - 1/tau) w + (m/(k tau)) sum_A a U y x
 //     w <- min(1, radius/|w|) w                           with projection
 //
@@ -17,7 +17,8 @@
 //     b <- b + (2/(k sqrt(tau))) sum_A a (c/cb) y
 //
 // Nothing pulls b towards 0, so steps of 1/tau would be too short. It only guides the steps: who
-// takes a point finds the best b for it.
+// takes a point finds the best b for it. In regression it begins at the mean of the targets, and
+// where |a| has a bound its steps are so much longer as |t - mean| is on the average.
 //
 // Every step is counted: visits of a row, and its shares. Their mean, times U, is always a feasible
 // dual variable, whatever was drawn and projected (docs/pegasos.md).
@@ -66,7 +67,7 @@ struct PegasosSteps {
 template <class Space, class Loss = Hinge>
 class PegasosState {
   static constexpr bool kByHits = kLearnsByHits<Loss>;
-  static constexpr bool kImplicit = kStepsImplicitly<Loss>;
+  static constexpr bool kHasLength = kSteep<Loss>;
   static_assert(kByHits || Space::kLinear, "with a kernel rows are hit or not");
 
  public:
@@ -96,10 +97,11 @@ class PegasosState {
       learns_below_ = learns_below<Loss>(steps.update);
       radius_ = std::sqrt(first.cost * weight);  // 1/sqrt(lambda)
     } else {
-      radius_ = std::sqrt(2 * first.cost * weight * loss_.value(0.0));  // of P(0)
+      radius_ = std::sqrt(2 * value_at_zero(first, weight));
     }
     if (first.free_bias) {
       bias_step_ = Tuning::kFreeBiasStep * point_.base() / (first.cost * weight);
+      if constexpr (Loss::kRegression) begin_bias(first, weight);
     }
     if (hyperplanes_ > 1) {
       y_.resize(m_.rows * hyperplanes_);
@@ -178,17 +180,47 @@ class PegasosState {
   // How far b goes in step tau; sum: of a y U.
   double bias_move(double sum, double tau) const { return bias_step_ * sum / std::sqrt(tau); }
 
+  // P(0), of all weights of rows together.
+  double value_at_zero(const Problem& problem, double weight) const {
+    if constexpr (Loss::kRegression) {
+      double sum = 0;
+      for (std::uint64_t i = 0; i < m_.rows; ++i) {
+        sum += problem.upper(i) * loss_.value(-problem.targets[i]);
+      }
+      return sum;
+    } else {
+      return problem.cost * weight * loss_.value(0.0);
+    }
+  }
+  // In regression a free bias begins at the mean of the targets, which may be far from 0, and its
+  // steps are as long as those are apart.
+  void begin_bias(const Problem& problem, double weight) {
+    if (!(weight > 0)) return;
+    double mean = 0, apart = 0;
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      mean += problem.factor(i) / weight * problem.targets[i];
+    }
+    for (std::uint64_t i = 0; i < m_.rows; ++i) {
+      apart += problem.factor(i) / weight * std::abs(problem.targets[i] - mean);
+    }
+    point_.scale(0).b = mean;
+    if constexpr (!kHasLength) bias_step_ *= apart;
+  }
+
+  // Of row i, whose sign is y and whose score without the bias is `score`.
+  double margin(std::uint64_t i, double y, double score, double b) const {
+    return problems_[0].template margin<Loss>(i, y * (score + b));
+  }
+
   // What step tau on row i alone learns, whose label is y and whose score at w is `score`.
   Count share_of(std::uint64_t i, double y, double score, double b, double tau) {
     if constexpr (kByHits) {
       return y * (score + b) < learns_below_ ? 1 : 0;
     } else {
-      RowOfStep row = {.margin = y * (score + b)};
-      if constexpr (kImplicit) {
-        row.shrunk = y * ((1 - 1 / tau) * score + b);
-        row.rise = point_.base() / tau * problems_[0].upper(i) * squares_.of(i);
-      }
-      return learned_share(loss_, update_, row);
+      return learned_share(loss_, update_,
+                           {.margin = margin(i, y, score, b),
+                            .shrunk = margin(i, y, (1 - 1 / tau) * score, b),
+                            .rise = point_.base() / tau * problems_[0].upper(i) * squares_.of(i)});
     }
   }
   // U a, of a share that is not 0.
@@ -289,7 +321,7 @@ class PegasosState {
     score(rows);
     point_.next_step();
     find_hits(rows);
-    if constexpr (kImplicit) {
+    if constexpr (kHasLength) {
       if (!ranks_.several()) find_length();
     }
     for (std::size_t c = 0; c < hyperplanes_ && bias_step_ > 0; ++c) {
@@ -328,11 +360,11 @@ class PegasosState {
     point_.count_in_mean(1);
   }
 
-  // hits_: the rows that some hyperplane learns from; factors_: what they add to v. Of implicit
-  // steps what they would add, with the shares_ that are to be counted, if r were 1.
+  // hits_: the rows that some hyperplane learns from; factors_: what they add to v. Where steps
+  // have a length what they would add, with the shares_ that are to be counted, if r were 1.
   void find_hits(std::span<const std::uint64_t> rows) {
     hits_.clear();
-    if constexpr (kImplicit) {
+    if constexpr (kHasLength) {
       lengths_.assign(hyperplanes_, {});
       shares_.assign(rows.size() * stride_, 0.0);
     }
@@ -351,9 +383,9 @@ class PegasosState {
         if (share == 0) continue;
         any_hit = true;
         const double upper = problems_[0].upper(i), gained = y * learned(upper, share);
-        if constexpr (kImplicit) {
+        if constexpr (kHasLength) {
           shares_[hits_.size() * stride_ + c] = share;
-          const double shrunk = y * ((1 - 1 / point_.tau()) * score + scale.b);
+          const double shrunk = margin(i, y, (1 - 1 / point_.tau()) * score, scale.b);
           lengths_[c].add(loss_, upper * share, upper, shrunk);
         } else {
           counts[1 + c] += share;
@@ -368,10 +400,10 @@ class PegasosState {
     factors_.resize(hits_.size() * stride_);
   }
   Count share_in_set(std::uint64_t i, double y, double score, double b) {
-    if constexpr (kImplicit) {
-      return sloping_share(loss_, update_, y * (score + b));
-    } else {
+    if constexpr (kByHits) {
       return share_of(i, y, score, b, point_.tau());
+    } else {
+      return sloping_share(loss_, update_, margin(i, y, score, b));
     }
   }
 
@@ -461,7 +493,7 @@ class PegasosState {
     passes_.combine(
         hits_.size(), [this](std::uint64_t k) { return hits_[k]; }, factors_.data(),
         change_.data());
-    if constexpr (kImplicit) {
+    if constexpr (kHasLength) {
       sum_with_lengths();
     } else {
       ranks_.sum_columns(change_);
@@ -475,7 +507,7 @@ class PegasosState {
     }
   }
 
-  // Where steps are implicit, what r follows from travels with the sum, as if it were columns.
+  // Where steps have a length, what r follows from travels with the sum, as if it were columns.
   void sum_with_lengths() {
     for (const StepLength& length : lengths_) {
       change_.push_back(length.slope());
@@ -533,7 +565,7 @@ class PegasosState {
   RowPrefetch<typename Space::Rows, Count> prefetch_;
   std::vector<std::uint64_t> hits_;  // of the present step
   std::vector<double> scores_, factors_, more_, likely_, moves_, change_;
-  // Of implicit steps on several rows.
+  // Of steps that have a length.
   std::vector<StepLength> lengths_;
   std::vector<double> shares_, lengths_of_step_;
 };

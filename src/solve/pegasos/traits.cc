@@ -36,7 +36,7 @@ constexpr SolverTraits kPegasosTraits = {
     .solver = Solver::pegasos,
     .name = "pegasos",
     .options = OptionGroup::pegasos,
-    .losses = kLossesOfClasses,
+    .losses = kAllLosses,
     .losses_with_kernel = kHingeAlone,
     .alone = {.offered = true, .free_bias = true, .starts = Starts::anywhere, .checkpoints = true},
     .on_ranks = {.offered = true},

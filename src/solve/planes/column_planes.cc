@@ -22,15 +22,15 @@ class ColumnPlanes final : public PlaneVectors {
         planes_(slots),
         taken_(slots) {}
 
-  void begin(std::span<const double> w, std::vector<double> weights) override {
+  void begin(std::span<const double> w, std::span<const double> weights) override {
     segment_.reset();
     anchor_.assign(w.begin(), w.end());
     trial_ = mark_ = anchor_;
     rebuild(std::move(weights));
   }
 
-  void rebuild(std::vector<double> weights) override {
-    running_ = rows_.sum(std::move(weights));
+  void rebuild(std::span<const double> weights) override {
+    running_ = rows_.sum(weights);
     joined_.clear();
     follow();
   }
@@ -41,8 +41,8 @@ class ColumnPlanes final : public PlaneVectors {
   }
 
   void take(std::size_t slot) override { keep(slot, rows_.shared_out() ? join() : running_); }
-  void take(std::size_t slot, std::vector<double> weights) override {
-    std::vector<double> a = rows_.sum(std::move(weights));
+  void take(std::size_t slot, std::span<const double> weights) override {
+    std::vector<double> a = rows_.sum(weights);
     places_.sum_columns(a);
     if (slice_.size() < a.size()) {
       a = {a.begin() + static_cast<std::ptrdiff_t>(slice_.begin),

@@ -84,15 +84,15 @@ class PlaneVectors {
   virtual ~PlaneVectors() = default;
 
   // The anchor; weights[i] = -s_i c_i of the statuses now. There are no planes yet.
-  virtual void begin(std::span<const double> w, std::vector<double> weights) = 0;
+  virtual void begin(std::span<const double> w, std::span<const double> weights) = 0;
   // The running vector once more, from the rows.
-  virtual void rebuild(std::vector<double> weights) = 0;
+  virtual void rebuild(std::span<const double> weights) = 0;
   // Rows change sides. The statuses now are still those from before.
   virtual void flip(const Flips& flips, const Margins& margins) = 0;
   // The running vector becomes a plane.
   virtual void take(std::size_t slot) = 0;
   // So does another; anchor and mark are where begin() put them, and all rows active.
-  virtual void take(std::size_t slot, std::vector<double> weights) = 0;
+  virtual void take(std::size_t slot, std::span<const double> weights) = 0;
   // a_into <- u a_into + v a_from; `from` is free afterwards.
   virtual void merge(std::size_t into, std::size_t from, double u, double v) = 0;
   virtual void drop(std::size_t slot) = 0;

@@ -14,7 +14,7 @@ Planes::Planes(SignedRows& rows, std::size_t slots, PlaneLayout layout)
 
 // -s_i c_i of the statuses now; b as well.
 std::vector<double> Planes::weights() {
-  std::vector<double> weights(rows_.size());
+  std::vector<double> weights = huge_vector(rows_.size());
   b_ = rows_.add_up(rows_.all(), [&](std::uint64_t begin, std::uint64_t end) {
     double part = 0;
     for (std::uint64_t i = begin; i < end; ++i) {
@@ -42,7 +42,7 @@ void Planes::change(Flips& flips, const RowBits::Between& between, double sign) 
   flips.add_to(between.row, sign * between.more * rows_.cost(between.row));
 }
 
-double Planes::lay(std::size_t slot, Flips flips, const RowBits::Between& between,
+double Planes::lay(std::size_t slot, Flips& flips, const RowBits::Between& between,
                    const Margins& margins) {
   std::vector<std::uint64_t> flipped;  // by their bits; rows between change besides
   const bool any_between = now_.between.more != 0 || between.more != 0;
@@ -68,7 +68,7 @@ double Planes::lay_other(std::size_t slot, std::span<const double> statuses) {
     weights[i] *= -rows_.cost(i);
   }
   statuses_.set(slot, statuses);
-  vectors_->take(slot, std::move(weights));
+  vectors_->take(slot, weights);
   return b;
 }
 
@@ -88,7 +88,7 @@ void Planes::grow(std::size_t slots) {
 }
 
 std::vector<double> Planes::statuses(std::span<const double> beta) const {
-  std::vector<double> out(rows_.size());
+  std::vector<double> out = huge_vector(rows_.size());
   statuses_.spread(beta, out, rows_.pool());
   return out;
 }

@@ -38,7 +38,7 @@ class Planes {
 
   // Makes a plane of the newest one, which it then is: rows flip from 0 to 1 or back, and `between`
   // is the row whose status is not its bit. Returns b of the own rows.
-  double lay(std::size_t slot, Flips flips, const RowBits::Between& between,
+  double lay(std::size_t slot, Flips& flips, const RowBits::Between& between,
              const Margins& margins);
   // A plane of given statuses, one a row; the newest stays the one it was.
   double lay_other(std::size_t slot, std::span<const double> statuses);

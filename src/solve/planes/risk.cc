@@ -151,18 +151,19 @@ double Risk::plane(std::size_t slot, double t) {
   const RowList& active = margins_.active;
   const RowBits& now = planes_.now();
   const StatusAt inside = statuses_at(t);
-  std::vector<Flips> parts(active.blocks());
+  if (flips_.size() < active.blocks()) flips_.resize(active.blocks());
   rows_.for_blocks(active, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
+    flips_[block].clear();
     for (std::uint64_t k = begin; k < end; ++k) {
       const std::uint64_t i = active.row(k);
       const bool then = inside(k, i);
       if (then == now.get(i)) continue;
-      parts[block].add(i, then ? -rows_.cost(i) : rows_.cost(i));
+      flips_[block].add(i, then ? -rows_.cost(i) : rows_.cost(i));
     }
   });
-  Flips flips;
-  for (const Flips& part : parts) flips.append(part);
-  return rows_.rows().total(planes_.lay(slot, std::move(flips), inside.balanced.between, margins_));
+  all_flips_.clear();
+  for (std::size_t block = 0; block < active.blocks(); ++block) all_flips_.append(flips_[block]);
+  return rows_.rows().total(planes_.lay(slot, all_flips_, inside.balanced.between, margins_));
 }
 
 double Risk::plane_of(std::size_t slot, std::span<const double> statuses) {
@@ -183,7 +184,7 @@ ExactValues Risk::exact(std::span<const double> beta) {
   ExactValues values;
   const std::vector<double> w = planes_.vectors().anchor();
   values.anchor_square = rows_.simd().dot_dense(w.data(), w.data(), w.size());
-  std::vector<double> margins(rows_.size());
+  std::vector<double> margins = huge_vector(rows_.size());
   rows_.margins(all, w, margins);
   add_bias(all, margins_.bias.anchor, margins);
   std::vector<double> weights = planes_.statuses(beta);
@@ -198,7 +199,7 @@ ExactValues Risk::exact(std::span<const double> beta) {
     for (std::uint64_t i = begin; i < end; ++i) part += weights[i] *= rows_.cost(i);
     return part;
   });
-  std::vector<double> v = rows_.sum(std::move(weights));
+  std::vector<double> v = rows_.sum(weights);
   places.reduce(v);
   values.square = rows_.simd().dot_dense(v.data(), v.data(), v.size());
   places.reduce(sums);
@@ -218,7 +219,7 @@ void Risk::activate(RowList list, std::uint64_t in_all, std::vector<std::uint64_
 }
 
 void Risk::mark() {
-  margins_.mark = margins_.anchor;
+  rows_.copy(margins_.anchor, margins_.mark);
   margins_.bias.mark = margins_.bias.anchor;
   planes_.vectors().mark();
 }
@@ -227,7 +228,7 @@ void Risk::return_to_mark() {
   const RowList& all = rows_.all();
   margins_.active = all;
   active_in_all_ = rows_.all_rows();
-  margins_.anchor = margins_.mark;
+  rows_.copy(margins_.mark, margins_.anchor);
   margins_.bias.trial = std::exchange(margins_.bias.anchor, margins_.bias.mark);
   if (rows_.free_bias()) best_bias_.follow_active();
   planes_.rebuild();
@@ -276,7 +277,7 @@ double risk_memory(std::uint64_t rows, std::uint64_t dimension, const RiskOption
   const double vectors = layout == PlaneLayout::rows ? 0 : n * d;
   // Scores, vectors and statuses of the planes; margins, weights, lists of rows; vectors that are
   // worked with; inner products and their factor.
-  return 8 * scores + 8 * vectors + n * m / 8 + 80 * m + 48 * d + 16 * n * n;
+  return 8 * scores + 8 * vectors + n * m / 8 + 88 * m + 48 * d + 16 * n * n;
 }
 
 }  // namespace hinge

@@ -153,6 +153,8 @@ class Risk {
   BestBias best_bias_;
   SegmentSearch search_;
   std::uint64_t objective_ = 0;  // rows scored at a trial
+  std::vector<Flips> flips_;     // of the blocks, and all: of the last plane, kept for their memory
+  Flips all_flips_;
 };
 
 }  // namespace hinge

@@ -36,15 +36,15 @@ class RowPlanes final : public PlaneVectors {
     if (keeps_vectors) vectors_.resize(slots);
   }
 
-  void begin(std::span<const double> w, std::vector<double> weights) override {
+  void begin(std::span<const double> w, std::span<const double> weights) override {
     point_.assign(w.begin(), w.end());
-    running_ = rows_.sum(std::move(weights));
+    running_ = rows_.sum(weights);
     running_at_anchor_ = running_at_mark_ = running_at_trial_ = dot(running_, point_);
     segment_.anchor_square = segment_.trial_square = segment_.product = dot(point_, point_);
     trial_ = point_;
   }
 
-  void rebuild(std::vector<double> weights) override { running_ = rows_.sum(std::move(weights)); }
+  void rebuild(std::span<const double> weights) override { running_ = rows_.sum(weights); }
 
   void flip(const Flips& flips, const Margins& margins) override {
     if (flips.size() == 0) return;
@@ -74,7 +74,7 @@ class RowPlanes final : public PlaneVectors {
     with_trial_[slot] = running_at_trial_;
   }
 
-  void take(std::size_t slot, std::vector<double> weights) override {
+  void take(std::size_t slot, std::span<const double> weights) override {
     bring(rows_.all());
     serial_[slot] = ++clock_;
     for (std::size_t k = 0; k < slots_; ++k) {
@@ -84,7 +84,7 @@ class RowPlanes final : public PlaneVectors {
       }
       gram_.set(slot, k, product);
     }
-    const std::vector<double> a = rows_.sum(std::move(weights));
+    const std::vector<double> a = rows_.sum(weights);
     if (!vectors_.empty()) vectors_[slot] = a;
     gram_.set(slot, slot, dot(a, a));
     with_running_[slot] = dot(running_, a);
@@ -184,7 +184,7 @@ class RowPlanes final : public PlaneVectors {
     for (std::uint64_t i = 0; i < weights.size(); ++i) {
       weights[i] = rows_.cost(i) * (weights[i] + (theta_.empty() ? 0.0 : theta_[i]));
     }
-    rows_.combine(rows_.all(), std::move(weights), w);
+    rows_.combine(rows_.all(), weights, w);
     return w;
   }
 
@@ -326,7 +326,7 @@ class RowPlanes final : public PlaneVectors {
         coefficients[slot] = 1;
         statuses_.spread(coefficients, weights, rows_.pool());
         for (std::uint64_t i = 0; i < weights.size(); ++i) weights[i] *= -rows_.cost(i);
-        score(rows, slot, rows_.sum(std::move(weights)), newest);
+        score(rows, slot, rows_.sum(weights), newest);
       } else {
         if (rolled.empty()) {
           rolled = running_;
@@ -352,7 +352,7 @@ class RowPlanes final : public PlaneVectors {
          {at.between, RowBits::Between{to.between.row, -to.between.more}}) {
       if (more != 0) flips.add(row, more * rows_.cost(row));
     }
-    rows_.combine(flips.rows, std::move(flips.weights), a);
+    rows_.combine(flips.rows, flips.weights, a);
     at = to;
   }
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/archive.h"
@@ -58,6 +59,14 @@ class SegmentSearch {
     return std::min(t_max, inside.minimum());
   }
 
+  // The steps and slope of a block of rows.
+  struct Part {
+    // The last: of rows that have no breakpoint.
+    std::array<double, Breakpoints::kBuckets + 1> steps{};
+    double slope = 0;
+    std::uint64_t breakpoints = 0;
+  };
+
   // What a row adds to the newest plane is c_i max(0, c + t d): the loss, or what the plane has too
   // much of where the row's status is 1.
   struct Ray {
@@ -78,17 +87,11 @@ class SegmentSearch {
 
   // The slope of what active rows add, and its steps before t_max.
   SlopeSteps slope_steps(double t_max) {
-    struct Part {
-      std::array<double, Breakpoints::kBuckets + 1>
-          steps{};  // the last: of rows that have no breakpoint
-      double slope = 0;
-      std::uint64_t breakpoints = 0;
-    };
     const RowList& active = margins_.active;
     bucket_.resize(active.size());
-    std::vector<Part> parts(active.blocks());
+    parts_.resize(std::max(parts_.size(), active.blocks()));
     rows_.for_blocks(active, [&](std::size_t block, std::uint64_t begin, std::uint64_t end) {
-      Part& part = parts[block];
+      Part& part = parts_[block] = {};
       Breakpoints run;
       for (std::uint64_t from = begin; from < end; from += Breakpoints::kRun) {
         const auto size =
@@ -112,7 +115,7 @@ class SegmentSearch {
     });
     SlopeSteps sum;
     in_range_ = 0;
-    for (const Part& part : parts) {
+    for (const Part& part : std::span(parts_).first(active.blocks())) {
       for (std::size_t k = 0; k < SlopeSteps::kBuckets; ++k) sum.in(k) += part.steps[k];
       sum.slope() += part.slope;
       in_range_ += part.breakpoints;
@@ -142,6 +145,7 @@ class SegmentSearch {
   const RowBits& now_;
   const double doubt_;
   std::vector<std::uint8_t> bucket_;  // of each active row's breakpoint, in the last search
+  std::vector<Part> parts_;           // of the blocks, in the last search; kept for its memory
   std::uint64_t in_range_ = 0;        // rows with a breakpoint in the range of the last search
   std::uint64_t breakpoints_ = 0;
 };

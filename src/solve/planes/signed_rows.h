@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "base/archive.h"
+#include "base/buffer.h"
 #include "base/pool.h"
 #include "objective/problem.h"
 #include "rows/rows.h"
 #include "simd/simd.h"
+#include "solve/planes/tuning.h"
 
 namespace hinge {
 
@@ -59,6 +61,13 @@ class SignedRows {
     for (const double part : parts) sum += part;
     return sum;
   }
+  // to[i] = from[i] of every row.
+  void copy(const std::vector<double>& from, std::vector<double>& to) const {
+    if (to.size() != size()) to = huge_vector(size());
+    for_blocks(all(), [&](std::size_t, std::uint64_t begin, std::uint64_t end) {
+      std::copy_n(from.data() + begin, end - begin, to.data() + begin);
+    });
+  }
   // The rows for which f(row) holds, ascending.
   template <class F>
   std::vector<std::uint64_t> rows_where(const F& f) const {
@@ -74,7 +83,10 @@ class SignedRows {
       }
       parts[block] = {&kept[begin], next};
     });
+    std::size_t found = 0;
+    for (const auto part : parts) found += part.size();
     std::vector<std::uint64_t> list;
+    reserve_huge(list, found);
     for (const auto part : parts) list.insert(list.end(), part.begin(), part.end());
     return list;
   }
@@ -103,17 +115,26 @@ class SignedRows {
   }
 
   // w += sum over entries k of weights[k] y x
-  void combine(const RowList& list, std::vector<double> weights, std::vector<double>& w) {
-    for (std::uint64_t k = 0; k < weights.size(); ++k) {
-      if (weights[k] != 0) ++touched_;
-      weights[k] *= sign(list.row(k));
-    }
-    rows_.combine(list, weights, 1, w);
+  void combine(const RowList& list, std::span<const double> weights, std::vector<double>& w) {
+    constexpr std::uint64_t kRows = PlanesTuning::kStatusesAtATime;
+    const std::uint64_t size = weights.size();
+    if (signed_.size() < size) signed_ = huge_vector(size);
+    std::vector<std::uint64_t> touched((size + kRows - 1) / kRows);
+    pool_.run(touched.size(), [&](std::size_t block) {
+      std::uint64_t count = 0;
+      for (std::uint64_t k = block * kRows; k < std::min(size, (block + 1) * kRows); ++k) {
+        if (weights[k] != 0) ++count;
+        signed_[k] = weights[k] * sign(list.row(k));
+      }
+      touched[block] = count;
+    });
+    for (const std::uint64_t count : touched) touched_ += count;
+    rows_.combine(list, std::span<const double>(signed_).first(size), 1, w);
   }
   // The same of all rows, from nothing.
-  std::vector<double> sum(std::vector<double> weights) {
+  std::vector<double> sum(std::span<const double> weights) {
     std::vector<double> w(dimension());
-    combine(all(), std::move(weights), w);
+    combine(all(), weights, w);
     return w;
   }
 
@@ -128,13 +149,14 @@ class SignedRows {
   const Simd& simd_;
   Pool& pool_;
   std::uint64_t touched_ = 0;
+  std::vector<double> signed_;  // weights of the last sum, with signs
 };
 
 // Margins z_i = y_i (<w, x_i> + b) by row, at the points of a risk, and the rows that are active.
 // Those of rows that are not are out of date, but for the mark's.
 struct Margins {
   explicit Margins(const SignedRows& rows)
-      : active(rows.all()), anchor(rows.size()), trial(rows.size()) {}
+      : active(rows.all()), anchor(huge_vector(rows.size())), trial(huge_vector(rows.size())) {}
 
   // At anchor + t (trial - anchor).
   double at(std::uint64_t i, double t) const { return anchor[i] + t * (trial[i] - anchor[i]); }
@@ -154,6 +176,10 @@ struct Flips {
   std::vector<double> weights;  // cost times (old status - new status)
 
   std::size_t size() const { return weights.size(); }
+  void clear() {  // keeps its memory
+    rows.list.clear();
+    weights.clear();
+  }
   void add(std::uint64_t row, double weight) {
     rows.list.push_back(row);
     weights.push_back(weight);

@@ -205,6 +205,51 @@ TEST(PegasosLosses, RegretIsBoundedForAnySequence) {
   }
 }
 
+// Slopes of the logistic loss have a bound, but a step of their size goes far beyond the optimum as
+// well: on a row alone it is implicit, and has the same regret and ball.
+TEST(PegasosLosses, LogisticStepsAreImplicit) {
+  for (const double lambda : {1.0, 1e-2, 1e-6}) {
+    const Scaled s(random_dataset({.rows = 100, .features = 25, .nonzeros = 8, .seed = 6}), lambda,
+                   random_costs(100));
+    Problem problem = s.problem();
+    problem.loss = LossKind::logistic;
+    const auto f = [&](const Vector& w, std::uint64_t i) {
+      const double z = s.y(i) * inner(w, s.x(i));
+      return lambda / 2 * inner(w, w) + s.scale() * s.cost(i) * std::log1p(std::exp(-z));
+    };
+    double dearest = 0;
+    for (std::uint64_t i = 0; i < s.rows(); ++i) dearest = std::max(dearest, s.cost(i) * s.scale());
+    Pool pool(1);
+    Passes<float> passes(s.matrix(), 0, 1, best_simd(), pool);
+    PegasosState<Passes<float>, Logistic> state({.problems = std::span(&problem, 1)}, passes);
+    Batches batches({.rows = 100, .batch = 1, .seed = 3});
+    const Vector zero(25);
+    double ours = 0, of_zero = 0, allowed = 0;
+    for (double t = 1; t <= 500; ++t) {
+      const Vector w = state.point();
+      const auto set = batches.next(1);
+      const std::uint64_t i = set[0];
+      const double eta = 1 / (lambda * t), cost = s.scale() * s.cost(i);
+      Vector next = w, g = w;
+      for (double& x : next) x *= 1 - eta * lambda;
+      const double z = s.y(i) * inner(next, s.x(i)), at = s.y(i) * inner(w, s.x(i));
+      const double rise = eta * cost * inner(s.x(i), s.x(i));
+      const double a = root(1, [&](double b) { return b - 1 / (1 + std::exp(z + rise * b)); });
+      for (std::size_t j = 0; j < w.size(); ++j) {
+        next[j] += eta * cost * a * s.y(i) * s.x(i)[j];
+        g[j] = lambda * w[j] - cost * s.y(i) * s.x(i)[j] / (1 + std::exp(at));
+      }
+      ours += f(w, i);
+      of_zero += f(zero, i);
+      allowed += inner(g, g) / (2 * lambda * t);
+      state.run(set);
+      EXPECT_LE(distance(state.point(), next), 1e-5 * norm(next)) << t;
+      EXPECT_LE(inner(next, next), 2 * std::log(2.0) * dearest / lambda * (1 + 1e-5));
+      EXPECT_LE(ours - of_zero, allowed * (1 + 1e-5));
+    }
+  }
+}
+
 TEST(PegasosLosses, EveryVariantProvesItsGap) {
   const Scaled s(random_dataset({.rows = 200, .features = 30, .nonzeros = 6, .seed = 8}), 0.005,
                  random_costs(200), 0.5);
