@@ -163,6 +163,7 @@ class Lane {
   // Draws the order of the next epoch.
   void shuffle(std::uint64_t seed, std::uint64_t stream, std::uint64_t substream,
                const Neighbours& neighbours) {
+    const Pool::Grace whole(pool_, Pool::Grace::kForever);  // epochs are between two store()s
     pool_.run(working.lanes(), [&](std::size_t k) {
       working.shuffle(k, Random(seed + k, stream, substream), neighbours);
     });
@@ -171,6 +172,7 @@ class Lane {
   // What epochs made of the variables becomes theirs, by row; or `share` in [0, 1] of the way that
   // each went, but for rows of zeros, whose first visit has found what is best for good.
   void store() {
+    const Pool::Grace whole(pool_, Pool::Grace::kForever);  // variables go with w
     const std::span<const Row> rows = working.items();
     in_blocks(pool_, rows.size(), [&](std::size_t, std::size_t begin, std::size_t end) {
       for (const Row& row : rows.subspan(begin, end - begin)) {

@@ -72,6 +72,7 @@ class SideBySide {
     const double entries = static_cast<double>(rows.entries()) / static_cast<double>(lanes_);
     const auto rounds = static_cast<std::size_t>(
         std::ceil(std::max(1.0, entries / entries_a_round(problem_.dimension()))));
+    const Pool::Grace whole(pool_, Pool::Grace::kForever);  // a round: w goes with variables
     for (std::size_t n = 0; n < rounds; ++n) {
       if (stop()) return false;
       const std::size_t round = backward ? rounds - 1 - n : n;
@@ -93,7 +94,11 @@ class SideBySide {
     return true;
   }
 
-  void archive(Archive& archive) { archive(lanes_, stiffness_); }
+  void archive(Archive& archive) {
+    archive(lanes_, stiffness_);
+    archive.require(lanes_ >= 1 && lanes_ <= most_);
+    archive.require(stiffness_ >= 1 && stiffness_ <= static_cast<double>(lanes_));
+  }
 
  private:
   using Row = DescentRow;
