@@ -192,7 +192,8 @@ TEST(Options, EveryOptionCanBeSet) {
       {"budget", "10"},        {"planes", "30"},
       {"mu", "0.1"},           {"path", "1e-3:1e3:20"},
       {"gap-absolute", "3"},   {"gap-per-row", "0.01"},
-      {"target", "70"},        {"delta", "0.1"}};
+      {"target", "70"},        {"delta", "0.1"},
+      {"lanes", "4"}};
   for (const OptionInfo& info : train_option_table()) {
     const auto sample = samples.find(info.name);
     const std::string_view text = sample != samples.end() ? sample->second : info.fallback;
@@ -200,6 +201,7 @@ TEST(Options, EveryOptionCanBeSet) {
     TrainOptions options;
     // Pegasos takes all but those of cutting planes.
     options.solver = has_option(Solver::pegasos, info) ? Solver::pegasos : Solver::focus;
+    if (info.name == "lanes") options.solver = Solver::dual;
     if (info.name == "gamma" || info.name == "budget") {
       ASSERT_TRUE(set_option(options, "kernel", "rbf").ok());
     }
