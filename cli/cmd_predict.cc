@@ -9,7 +9,7 @@
 namespace hinge::cli {
 namespace {
 
-// As CSV has it: in quotes where there is something to hide.
+// Returns a field of CSV: the text, in quotes where a comma, a quote or a line end is in it.
 std::string csv_text(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string out = "\"";
@@ -177,7 +177,7 @@ std::string Predict::format(const Model& model, const Predictions& predictions,
   return text;
 }
 
-// Of labels that cannot be the model's, which may stand for none, nothing is measured.
+// Says how many are right; nothing where labels cannot be the model's and may stand for none.
 void Predict::say_accuracy(const Model& model, const Dataset& rows,
                            const Predictions& predictions) const {
   if (Result<void> same = check_same_labels(model, rows); !same.ok()) {

@@ -111,7 +111,8 @@ class Stream {
   // In regression the label is taken as a target.
   Result<StreamPrediction> learn_one(std::span<const std::uint32_t> columns,
                                      std::span<const double> values, std::int64_t label);
-  // The same of regression alone (else usage.value); the target is finite (data.label.nonfinite).
+  // Does the same with a target that is any finite number (data.label.nonfinite); only a stream of
+  // regression takes them (usage.value).
   Result<StreamPrediction> learn_target(std::span<const std::uint32_t> columns,
                                         std::span<const double> values, double target);
 

@@ -60,7 +60,7 @@ void add_calibration(std::span<const std::int64_t> labels, std::span<const doubl
   }
 }
 
-// As CSV has it: in quotes where there is something to hide.
+// Returns a field of CSV: the text, in quotes where a comma, a quote or a line end is in it.
 std::string csv_text(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string out = "\"";

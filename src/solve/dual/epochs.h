@@ -157,7 +157,7 @@ class Epochs {
       }
       if (is_few(seen_.awake, DualTuning::kLeastAwake, rows_.items().size())) {
         store();
-        rows_.leave_sleepers();
+        rows_.leave_sleepers(pool_);
         lane_.share_out();
       }
     }

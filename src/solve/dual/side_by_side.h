@@ -56,7 +56,7 @@ class SideBySide {
       stiffness_ =
           1 + (stiffness_ - 1) * static_cast<double>(lanes_ - 1) / static_cast<double>(before - 1);
     }
-    rows.share_out(lanes_);
+    rows.share_out(lanes_, pool_);
   }
 
   // Every lane visits its rows once, from `w` on and as `descent` says, but for the stiffness.

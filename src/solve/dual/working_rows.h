@@ -142,12 +142,23 @@ class WorkingRows {
 
   // Cuts them into as many parts as there are lanes, neighbours together, of about as many entries
   // each.
-  void share_out(std::size_t lanes) {
+  void share_out(std::size_t lanes, Pool& pool) {
+    std::vector<std::uint64_t> sums(blocks_of(items_.size()));
+    in_blocks(pool, items_.size(), [&](std::size_t block, std::size_t begin, std::size_t end) {
+      for (const Item& item : items().subspan(begin, end - begin)) sums[block] += item.size;
+    });
     cuts_.assign(1, 0);
-    std::uint64_t sum = 0;
-    for (std::size_t k = 0; cuts_.size() < lanes && k < items_.size(); ++k) {
-      if (sum >= entries_ / lanes * cuts_.size()) cuts_.push_back(k);
-      sum += items_[k].size;
+    std::uint64_t before = 0;  // entries of the blocks up to this one
+    for (std::size_t block = 0; block < sums.size() && cuts_.size() < lanes; ++block) {
+      const auto wanted = [&] { return entries_ / lanes * cuts_.size(); };
+      std::uint64_t sum = before;
+      before += sums[block];
+      if (before <= wanted()) continue;
+      const std::size_t end = std::min(items_.size(), (block + 1) * DualTuning::kRowsABlock);
+      for (std::size_t k = block * DualTuning::kRowsABlock; k < end && cuts_.size() < lanes; ++k) {
+        if (sum >= wanted()) cuts_.push_back(k);
+        sum += items_[k].size;
+      }
     }
     cuts_.resize(lanes + 1, items_.size());
   }
@@ -180,17 +191,23 @@ class WorkingRows {
     }
   }
 
-  // Without those that are asleep.
-  void leave_sleepers() {
-    std::size_t kept = 0;
-    entries_ = 0;
-    for (const Item& item : items()) {
-      if (item.asleep) continue;
-      entries_ += item.size;
-      items_[kept++] = item;
-    }
-    items_.resize(kept);
-    cuts_ = {0, kept};
+  // Without those that are asleep. They have been stored (Lane::store).
+  void leave_sleepers(Pool& pool) {
+    const Pool::Grace whole(pool, Pool::Grace::kForever);
+    std::vector<std::size_t> counts(blocks_of(items_.size()));
+    std::vector<std::uint64_t> entries(blocks_of(items_.size()));
+    in_blocks(pool, items_.size(), [&](std::size_t block, std::size_t begin, std::size_t end) {
+      std::size_t to = begin;
+      for (std::size_t k = begin; k < end; ++k) {
+        if (items_[k].asleep) continue;
+        entries[block] += items_[k].size;
+        items_[to++] = items_[k];
+      }
+      counts[block] = to - begin;
+    });
+    close_up(counts);
+    entries_ = std::reduce(entries.begin(), entries.end());
+    cuts_ = {0, items_.size()};
   }
 
   std::span<Item> items() { return items_.span(); }

@@ -133,21 +133,32 @@ TEST(WorkingRows, ChoosesInBlocks) {
       row += row % 5 == 0 ? 1 : 0;
       ASSERT_EQ(item.row, row++);
     }
+    for (DescentRow& item : rows.items()) item.asleep = item.row % 4 == 0;
+    rows.leave_sleepers(pool);
+    row = 0;
+    for (const DescentRow& item : rows.items()) {
+      while (row % 5 == 0 || row % 4 == 0) ++row;
+      ASSERT_EQ(item.row, row++);
+    }
+    EXPECT_GE(row, kMany - 2);
   }
 }
 
 // Each lane gets neighbours, and all lanes about as many entries.
-TEST(WorkingRows, SharesRowsOutByTheirEntries) {
+class SharedOut : public ::testing::TestWithParam<std::size_t> {};
+
+TEST_P(SharedOut, RowsByTheirEntries) {
+  const std::size_t count = GetParam();
   std::vector<std::uint64_t> offsets = {0};
-  for (std::uint64_t i = 0; i < kCount; ++i) offsets.push_back(offsets.back() + 1 + i % 7);
-  const CsrView<float> m = {.rows = kCount, .offsets = offsets.data()};
+  for (std::uint64_t i = 0; i < count; ++i) offsets.push_back(offsets.back() + 1 + i % 7);
+  const CsrView<float> m = {.rows = count, .offsets = offsets.data()};
   WorkingRows<float> rows(m);
-  Pool pool(1);
-  rows.choose(kCount, 1, pool, every_row);
+  Pool pool(2);
+  rows.choose(count, 1, pool, every_row);
   EXPECT_EQ(rows.lanes(), 1U);
   EXPECT_EQ(rows.entries(), offsets.back());
   for (const std::size_t lanes : {1U, 2U, 3U, 8U}) {
-    rows.share_out(lanes);
+    rows.share_out(lanes, pool);
     ASSERT_EQ(rows.lanes(), lanes);
     std::uint64_t next = 0;
     for (std::size_t k = 0; k < lanes; ++k) {
@@ -158,12 +169,14 @@ TEST(WorkingRows, SharesRowsOutByTheirEntries) {
       }
       EXPECT_NEAR(entries, static_cast<double>(rows.entries()) / static_cast<double>(lanes), 8);
     }
-    ASSERT_EQ(next, kCount);
+    ASSERT_EQ(next, count);
   }
-  rows.share_out(200);  // more lanes than rows: some have none
-  EXPECT_EQ(rows.lanes(), 200U);
-  EXPECT_TRUE(rows.of_lane(199).empty());
+  rows.share_out(2 * count, pool);  // more lanes than rows: some have none
+  EXPECT_EQ(rows.lanes(), 2 * count);
+  EXPECT_TRUE(rows.of_lane(2 * count - 1).empty());
 }
+INSTANTIATE_TEST_SUITE_P(WorkingRows, SharedOut,
+                         ::testing::Values(kCount, 2 * DualTuning::kRowsABlock + 5));
 
 }  // namespace
 }  // namespace hinge
