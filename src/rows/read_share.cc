@@ -279,7 +279,7 @@ Dataset with_targets(const Dataset& data) {
     Dataset data;
     std::vector<double> targets;
   };
-  auto owner = std::make_shared<Owner>(data, targets_of(data));
+  auto owner = std::make_shared<Owner>(Owner{data, targets_of(data)});
   return data.visit([&]<class Value>(const CsrView<Value>& m) {
     return DatasetBuilder::wrap(m, Labels(owner->targets), data.weights(), data.index_base(),
                                 owner);
