@@ -25,7 +25,7 @@ constexpr NumberRange kMu = {.least = 1e-3, .most = 1};  // with less, planes li
 constexpr CountRange kAny = {};
 constexpr CountRange kAtLeastOne = {.least = 1};
 constexpr CountRange kThreads = {.most = 4096};
-constexpr CountRange kLanes = {.least = 1, .most = kMaxLanes};
+constexpr CountRange kLaneCount = {.least = 1, .most = kMaxLanes};
 constexpr CountRange kClasses = {.least = 2};
 constexpr CountRange kFirstStep = {.most = std::uint64_t{1} << 53};  // counted in double
 constexpr CountRange kDegree = {.least = 1, .most = 100};

@@ -376,7 +376,7 @@ std::vector<Row> make_rows() {
       whole<int>({"lanes", "", "N", "", "",
                   "dual: so many lanes descend side by side, and the model depends on how many; by "
                   "default 1 to 16, by the data and --threads"},
-                 kLanes, [](Options& o, int value) { o.lanes = value; }),
+                 kLaneCount, [](Options& o, int value) { o.lanes = value; }),
       number({"time-limit", "", "S", "", "",
               "stop after S seconds of training and keep the best model so far"},
              kSeconds, [](Options& o, double value) { o.time_limit = value; }),

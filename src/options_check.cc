@@ -145,7 +145,7 @@ Result<void> validate(const TrainOptions& o) {
     if (o.target != 0) check_in(kPositive, o.target, "target");
     check_in(kBias, std::abs(o.bias), "bias");
     check_ends(kThreads, o.threads, "threads");
-    if (o.lanes != 0) check_ends(kLanes, o.lanes, "lanes");
+    if (o.lanes != 0) check_ends(kLaneCount, o.lanes, "lanes");
     if (o.time_limit != kInfinity && !kSeconds.contains(o.time_limit)) {
       fail("usage.value", fmt::format("time_limit: expected seconds {}", kSeconds.ends()));
     }

@@ -1,6 +1,8 @@
 // The public face of streams; what they do is in learner.cc and snapshot.cc.
 #include "hinge/stream.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
