@@ -56,7 +56,9 @@ void NewtonSystem::add(const NewtonRows<Value>& rows, std::span<const Term> term
   if (rows.full()) return add_full(rows, terms);
   // Parts of the terms have sums of their own; or if these would be too large, each thread has some
   // rows of the one there is.
-  const double least = least_part_ / (work / static_cast<double>(terms.size()));
+  // Rows without entries take no work at all.
+  const auto all = static_cast<double>(terms.size());
+  const double least = work > 0 ? std::min(least_part_ / (work / all), all + 1) : all + 1;
   const std::size_t count = std::min(
       parts(size_),
       terms.size() / std::max(NewtonTuning::kPartTerms, static_cast<std::size_t>(least)) + 1);
