@@ -126,19 +126,19 @@ class SideBySideTraining : public ::testing::TestWithParam<Case> {};
 TEST_P(SideBySideTraining, LanesCountAndThreadsDoNot) {
   const auto [loss, cost, free_bias] = GetParam();
   const Dataset data = some_rows();
-  TrainOptions options = {.cost = cost, .gap = 1e-4, .solver = Solver::dual};
+  TrainOptions options = {.cost = cost, .gap = 1e-2, .solver = Solver::dual};
   options.loss = loss;
   options.free_bias = free_bias;
   std::vector<double> one;
   for (const int lanes : {1, 2, 4}) {
     std::vector<double> first;
-    for (const int threads : {1, 2, 3}) {
+    for (const int threads : {1, 3}) {
       options.lanes = lanes;
       options.threads = threads;
       const Result<TrainReport> report = train(data, options);
       ASSERT_TRUE(report.ok()) << report.error().message;
       EXPECT_EQ(report->model.origin.lanes, lanes);
-      EXPECT_LE(report->model.problems[0].certificate.relative_gap, 1e-4);
+      EXPECT_LE(report->model.problems[0].certificate.relative_gap, 1e-2);
       if (first.empty()) first = report->model.weights;
       EXPECT_EQ(report->model.weights, first) << lanes << " " << threads;
     }
