@@ -101,7 +101,7 @@ std::string to_string(const Goals& goals);
 enum class Update : std::uint8_t { margin, mistake };
 std::string_view to_string(Update update);
 
-constexpr int kMaxLanes = 64;
+constexpr int kMaxLanes = 64;  // of dual descent, side by side (TrainOptions::lanes)
 
 // Where the model comes from: enough for `verify` to state the problem again. The goals are what
 // was asked for.

@@ -3,7 +3,7 @@
 // run(n, f) calls f(block) once for every block 0 .. n-1 and returns when all are done. Which
 // thread takes which block is left open, so a result may depend on the block number only, never on
 // the thread: cut work by data size, give every block its own output, combine outputs in block
-// order.
+// order. Blocks begin in any order: none may wait for one that may not have begun.
 //
 // The first exception (of the lowest block that threw) is thrown on by run(); blocks not yet begun
 // are skipped. Where threads cannot be started, the pool works with fewer, down to the calling

@@ -184,7 +184,7 @@ std::optional<Error> check_scale(const Dataset& data) {
     const std::uint32_t j = entry.first;
     const Column& column = entry.second;
     if (column.rows < kScaleShare * rows) continue;
-    // Of equal ones the first, whatever order the map has them in.
+    // The first of equal ones is taken, whatever order the map has them in.
     const auto takes = [&](const std::optional<std::uint32_t>& now, double sign) {
       if (!now) return true;
       const double off = sign * (column.largest - columns.at(*now).largest);

@@ -14,7 +14,7 @@
 namespace hinge {
 namespace {
 
-// At most `most` of the numbers 0 .. count - 1, evenly, both ends among them.
+// Returns the numbers 0 .. count - 1, or `most` of them, evenly, with both ends.
 std::vector<std::size_t> evenly(std::size_t count, std::size_t most) {
   std::vector<std::size_t> places(std::min(count, most));
   for (std::size_t k = 0; k < places.size(); ++k) {

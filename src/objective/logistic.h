@@ -182,7 +182,7 @@ struct Logistic : FallingLoss<0> {
   static constexpr double kGainRoundings = 2 * elementary::kLogRoundings + 10;
   static inline Gain enclose_gain(double alpha, double upper) {
     const double rest = upper - alpha, small = alpha < rest ? alpha : rest;
-    // With a cost so small there is next to nothing to gain, and a bound may leave it out.
+    // A bound may leave out what a cost so small can gain, which is next to nothing.
     if (!(small > 0) || upper < elementary::kLeastNormal) return {};
     const double share = small / upper;
     constexpr double kUp = 0x1p600, kLogOfUp = 415.88830833596718565;  // for what would underflow
